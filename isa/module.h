@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -122,7 +123,16 @@ struct Module {
   ConstantId InternConstant(const Constant& constant);
   // Index of the function of that name in unit 0 (the last one, if several); -1 if there is none.
   int FindFunction(absl::string_view name) const;
+
+ private:
+  // Side tables of the two Intern functions, brought up to date lazily: entries may also be appended to the vectors directly.
+  std::unordered_map<std::string, StringId> string_ids_;
+  std::unordered_map<std::string, ConstantId> constant_ids_;
+  size_t indexed_strings_ = 0;
+  size_t indexed_constants_ = 0;
 };
+
+bool SameConstant(const Constant& a, const Constant& b);  // floats by their bits
 
 // Structural equality; locations, files and source text do not count.
 bool SameProgram(const Module& a, const Module& b);

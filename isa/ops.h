@@ -53,7 +53,8 @@ struct OpInfo {
   std::vector<OperandSpec> operands;  // in signature order, immediates and regions included
   std::vector<OperandSpec> results;   // one entry per result pattern; a variadic one stands for any number
 
-  // Positions within `operands` of those that are registers in open bytecode (kValue and kStatic), in order. Inst::operands follows it:
+  // Positions within `operands` of those that are registers in open bytecode (kValue and kStatic), in row order, save that a variadic
+  // operand always comes last (device_print: prefix, hex, args...; reduce: axis, combine_fn, keep_dims, x...). Inst::operands follows it:
   // entry i is the register for operands[register_operands[i]], kNoReg if absent; a variadic operand takes all that is left.
   std::vector<int> register_operands;
   int min_registers = 0;   // leading registers that must be present
@@ -62,7 +63,16 @@ struct OpInfo {
   int region_count = 0;
 };
 
+// What Inst::imm of an op means.
+enum class ImmediateKind : uint8_t { kNone, kConstant, kString, kFunction, kCount };
+
 const OpInfo& Info(Op op);                             // op must be valid
+ImmediateKind ImmediateOf(Op op);
+// Place in Inst::operands of the operand of that name (the first one of a variadic operand); -1 if the row has no such register operand.
+int RegisterIndex(const OpInfo& info, absl::string_view name);
+// Regions that an instruction has in open bytecode: the row's, but none for reduce, associative_scan and map_elementwise, whose function
+// is an operand until it is elaborated.
+int OpenRegionCount(Op op);
 std::optional<Op> OpFromCode(uint16_t code);
 std::optional<Op> OpFromMnemonic(absl::string_view mnemonic);
 // "exp2", "libdevice.tanh", ".to": the op of that Triton spelling. The front end strips "tl.", "tl.math.", "triton.language." first.
