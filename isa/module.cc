@@ -126,6 +126,13 @@ class Comparison {
 
 }  // namespace
 
+Inst::Inst() = default;
+Inst::Inst(const Inst&) = default;
+Inst::Inst(Inst&&) noexcept = default;
+Inst& Inst::operator=(const Inst&) = default;
+Inst& Inst::operator=(Inst&&) noexcept = default;
+Inst::~Inst() = default;
+
 StringId Module::InternString(absl::string_view text) {
   for (; indexed_strings_ < strings.size(); ++indexed_strings_) {
     string_ids_.emplace(strings[indexed_strings_], static_cast<StringId>(indexed_strings_));

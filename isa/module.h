@@ -37,6 +37,14 @@ struct Region {
 };
 
 struct Inst {
+  // Out of line (module.cc): smaller code wherever instructions are moved, and g++ 12 warns falsely of uninitialized memory otherwise.
+  Inst();
+  Inst(const Inst&);
+  Inst(Inst&&) noexcept;
+  Inst& operator=(const Inst&);
+  Inst& operator=(Inst&&) noexcept;
+  ~Inst();
+
   Op op = Op::kConst;
   // Registers of the row's value and static operands, in row order; kNoReg where an optional one is absent (trailing absent ones are
   // dropped). For call and call_method the last names.size() operands are keyword arguments; for make_class, attributes.
