@@ -178,6 +178,7 @@ struct CompareExpr : Expr {
   CompareExpr() : Expr(kKind) {}
   std::vector<Expr*> operands;  // one more than ops
   std::vector<CompareOp> ops;
+  std::vector<Span> op_spans;
 };
 struct TernaryExpr : Expr {
   static constexpr ExprKind kKind = ExprKind::kTernary;

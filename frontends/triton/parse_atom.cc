@@ -132,8 +132,6 @@ Expr* Parser::ParseComprehensionAfter(const Span& start, CompKind kind, Expr* el
 }
 
 Expr* Parser::ParseParenthesized() {
-  Nest nest(this);
-  if (!nest.ok()) return nullptr;
   const Span start = Next().span;
   if (At(TokenKind::kYield)) {
     Expr* yield = ParseYield();
@@ -172,8 +170,6 @@ Expr* Parser::ParseParenthesized() {
 }
 
 Expr* Parser::ParseListDisplay() {
-  Nest nest(this);
-  if (!nest.ok()) return nullptr;
   const Span start = Next().span;
   auto* list = tree_->Make<ListExpr>(start);
   while (!At(TokenKind::kRBracket)) {
@@ -194,8 +190,6 @@ Expr* Parser::ParseListDisplay() {
 }
 
 Expr* Parser::ParseBraceDisplay() {
-  Nest nest(this);
-  if (!nest.ok()) return nullptr;
   const Span start = Next().span;
   if (At(TokenKind::kRBrace) || At(TokenKind::kDoubleStar)) return ParseDictAfter(start, nullptr);
   Expr* first = ParseStarOrNamed();

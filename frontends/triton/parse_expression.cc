@@ -278,6 +278,7 @@ Expr* Parser::ParseComparison() {
   Expr* first = ParseBinary(1);
   if (first == nullptr) return nullptr;
   CompareOp op;
+  Span op_span = Peek().span;
   if (!AcceptCompareOp(&op)) return first;
   auto* node = tree_->Make<CompareExpr>(start);
   node->operands.push_back(first);
@@ -285,7 +286,9 @@ Expr* Parser::ParseComparison() {
     Expr* operand = ParseBinary(1);
     if (operand == nullptr) return nullptr;
     node->ops.push_back(op);
+    node->op_spans.push_back(op_span);
     node->operands.push_back(operand);
+    op_span = Peek().span;
   } while (AcceptCompareOp(&op));
   node->span = SpanSince(start);
   return Finish(node);

@@ -91,8 +91,6 @@ bool Parser::CheckParameters(const std::vector<Parameter>& parameters) {
 
 // From `(` to past `)`.
 bool Parser::ParseArguments(std::vector<Argument>* arguments) {
-  Nest nest(this);
-  if (!nest.ok()) return false;
   Next();
   absl::flat_hash_set<absl::string_view> names;
   bool saw_keyword = false;

@@ -188,8 +188,6 @@ bool Parser::ParseFString(std::vector<FStringExpr::Part>* parts, std::string* un
 
 // A replacement field, from `{` to past `}`.
 bool Parser::ParseField(bool raw, std::vector<FStringExpr::Part>* parts, std::string* unsupported) {
-  Nest nest(this);
-  if (!nest.ok()) return false;
   const Token& brace = Next();
   const auto at_field_end = [&] { return At(TokenKind::kRBrace) || At(TokenKind::kExclaim) || At(TokenKind::kColon); };
   if (at_field_end() || At(TokenKind::kEqual)) {

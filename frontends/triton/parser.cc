@@ -33,7 +33,8 @@ const Token& Parser::Next() {
     return token;
   }
   if (position_ + 1 < stream_.tokens.size()) ++position_;
-  last_ = token.span;
+  const bool layout = token.kind == TokenKind::kNewline || token.kind == TokenKind::kIndent || token.kind == TokenKind::kDedent;
+  if (!layout) last_ = token.span;
   return token;
 }
 

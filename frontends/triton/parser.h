@@ -15,14 +15,15 @@
 
 namespace tilevm::triton {
 
-constexpr int kMaxNesting = 200;  // of expressions and statements together
+constexpr int kMaxNesting = 300;  // of statements, expressions in brackets, operands of unary operators and arms of conditionals together
 
 // `file` is the index that goes into the Loc of an error.
 absl::StatusOr<Tree> Parse(std::string source, int32_t file);
 
 // The tree as S-expressions, one top-level statement a line; for tests and debugging.
-std::string PrintTree(const Tree& tree);
-std::string PrintExpr(const Expr* expr);
+// With `spans`, each node is followed by @line:col-end_line:end_col.
+std::string PrintTree(const Tree& tree, bool spans = false);
+std::string PrintExpr(const Expr* expr, bool spans = false);
 
 }  // namespace tilevm::triton
 

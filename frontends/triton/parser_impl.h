@@ -145,7 +145,7 @@ class Parser {
   int32_t file_;
   TokenStream stream_;
   size_t position_ = 0;
-  Span last_;  // of the token read last
+  Span last_;  // of the token read last, line ends and indentation aside
   int nesting_ = 0;
   Scope scope_;
   absl::Status status_;
