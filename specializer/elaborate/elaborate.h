@@ -30,12 +30,20 @@ struct Elaborator {
 };
 
 absl::StatusOr<Value> Elaborate(Elaborator& elaborator, isa::Op op, absl::Span<const Value> operands, Loc loc);
+// Whether ops.def names a rule for op.
+bool HasRule(isa::Op op);
 
 // A tensor's attribute or method as Triton has it: x.dtype, x.shape, x.T, x.type, x.numel; methods that are ops are found through
 // isa::OpFromSurface(".name") by the evaluator before this is asked.
 absl::StatusOr<Value> TensorAttr(Elaborator& elaborator, const Value& tensor, absl::string_view name, Loc loc);
 // x[:, None], x[None, :], x[None], x[...]: None adds an axis, : keeps one.
 absl::StatusOr<Value> TensorIndex(Elaborator& elaborator, const Value& tensor, const Value& subscript, Loc loc);
+
+// desc.shape, .strides, .block_shape, .dtype of a kDescriptor.
+absl::StatusOr<Value> DescriptorAttr(Elaborator& elaborator, const Value& descriptor, absl::string_view name, Loc loc);
+// desc.load(offsets), .store(offsets, value), .gather(x_offsets, y_offset), .scatter(value, x_offsets, y_offset), .atomic_add(offsets, value)
+// and the other atomics.
+absl::StatusOr<Value> DescriptorMethod(Elaborator& elaborator, const Value& descriptor, absl::string_view name, const CallArgs& args, Loc loc);
 
 // The op bind on one static number: a strong rank-0 tensor of its literal type (triton-surface 4.1). Tensors, dtypes, None pass; tuples go
 // element by element; a string, function or list is an error that names `name`.
