@@ -112,7 +112,11 @@ class FunctionPrinter {
     absl::string_view stars = param.kind == ParamKind::kVarArgs ? "*" : param.kind == ParamKind::kVarKeywords ? "**" : "";
     std::string text = absl::StrCat(stars, WordOrQuoted(param.name));
     if (param.is_constexpr) absl::StrAppend(&text, ": constexpr");
-    if (!param.annotation.empty()) absl::StrAppend(&text, param.is_constexpr ? " " : ": ", AnnotationText(param.annotation));
+    if (!param.annotation.empty() && param.is_constexpr) {
+      absl::StrAppend(&text, " ", QuoteString(param.annotation));
+    } else if (!param.annotation.empty()) {
+      absl::StrAppend(&text, ": ", AnnotationText(param.annotation));
+    }
     if (param.has_default) absl::StrAppend(&text, " = _");
     return text;
   }
@@ -141,7 +145,8 @@ class FunctionPrinter {
 
   // "%x = add ...; %y = bind %x" with %x read nowhere else.
   bool IsFoldedBind(const Inst& inst, const Inst& next) const {
-    if (next.op != Op::kBind || inst.op == Op::kConst || inst.results.size() != 1 || next.operands.size() != 1 || next.results.size() != 1) {
+    if (inst.op == Op::kConst || inst.op == Op::kBind || inst.op == Op::kBindConst) return false;
+    if (next.op != Op::kBind || inst.results.size() != 1 || next.operands.size() != 1 || next.results.size() != 1) {
       return false;
     }
     return next.operands[0] == inst.results[0] && UsesOf(inst.results[0]) == 1 && BindNameIsImplied(next);

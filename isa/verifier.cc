@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "isa/literal.h"
 
 namespace tilevm::isa {
 namespace {
@@ -55,10 +56,12 @@ class FunctionVerifier {
     std::unordered_set<std::string> names;
     for (StringId capture : function_.captures) {
       if (capture >= module_.strings.size()) return Error(function_.loc, "bad string ", capture);
+      if (!IsWord(module_.strings[capture])) return Error(function_.loc, "the capture ", QuoteString(module_.strings[capture]), " is no name");
       if (!names.insert(module_.strings[capture]).second) return Error(function_.loc, "two captures named ", module_.strings[capture]);
     }
     int stage = 0;
     for (const Param& param : function_.params) {
+      if (!IsWord(param.name)) return Error(param.loc, "the parameter ", QuoteString(param.name), " is no name");
       if (!names.insert(param.name).second) return Error(param.loc, "two parameters named ", param.name);
       if (!plain && param.has_default) return Error(param.loc, "a kernel's parameter has no default");
       int place = 0;
