@@ -79,7 +79,8 @@ PhiloxWords EvalPhiloxSeed(int width, uint64_t seed, PhiloxWords c, int rounds);
 // --- operands of dot ---
 // TF32 keeps 10 mantissa bits. The one rule of the project: round to nearest, ties away from zero (cvt.rna.tf32.f32); infinities and NaN stay.
 float RoundToTf32(float x);
-// x as a sum of parts for the input_precision modes: big = tf32(x), small = tf32(x - big); three bf16 parts, nearest even.
+// x as a sum of parts for the input_precision modes: big = tf32(x), small = tf32(x - big); three bf16 parts, nearest even. After a part that
+// is infinite or NaN the rest are zero.
 struct Tf32Parts { float big, small; };
 struct Bf16Parts { float part[3]; };
 Tf32Parts SplitTf32(float x);

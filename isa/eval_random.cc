@@ -41,19 +41,8 @@ PhiloxWords EvalPhiloxSeed(int width, uint64_t seed, PhiloxWords c, int rounds) 
 
 float RoundToTf32(float x) { return RoundF32ToTf32(x); }
 
-Tf32Parts SplitTf32(float x) {
-  const float big = RoundF32ToTf32(x);
-  return {big, RoundF32ToTf32(x - big)};
-}
+Tf32Parts SplitTf32(float x) { return {Tf32Part(x, 0), Tf32Part(x, 1)}; }
 
-Bf16Parts SplitBf16(float x) {
-  Bf16Parts parts;
-  float rest = x;
-  for (float& part : parts.part) {
-    part = Bf16ToF32(F32ToBf16(rest));
-    rest -= part;
-  }
-  return parts;
-}
+Bf16Parts SplitBf16(float x) { return {{Bf16Part(x, 0), Bf16Part(x, 1), Bf16Part(x, 2)}}; }
 
 }  // namespace tilevm::isa

@@ -252,6 +252,8 @@ TEST(DotOperands, Tf32AndSplits) {
   EXPECT_EQ(RoundToTf32(1.0f + 0x1p-12f), 1.0f);  // C041
   EXPECT_EQ(RoundToTf32(std::numeric_limits<float>::infinity()), std::numeric_limits<float>::infinity());
   EXPECT_TRUE(std::isnan(RoundToTf32(std::numeric_limits<float>::quiet_NaN())));
+  EXPECT_EQ(SplitTf32(std::numeric_limits<float>::infinity()).small, 0.0f);
+  EXPECT_EQ(SplitBf16(std::numeric_limits<float>::max()).part[1], 0.0f) << "the first part rounds to infinity";
   std::mt19937 random(5);
   for (int i = 0; i < 10000; ++i) {
     const float x = std::ldexp(static_cast<float>(random()), static_cast<int>(random() % 60) - 60);

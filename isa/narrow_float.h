@@ -165,6 +165,22 @@ static inline float RoundF32ToTf32(float x) {
   return F32FromBits((bits & kF32AbsMask) >= kF32Infinity ? bits : rounded);
 }
 
+// Part `index` of x as a sum: two tf32 numbers, or three bf16 numbers (nearest even), each the rounding of what the ones before leave. Where
+// a part is infinite or NaN the later ones are zero, so that products of parts stay what products of the operands are.
+static inline float Remainder(float x, float part) { return __builtin_fabsf(part) < __builtin_inff() ? x - part : 0.0f; }
+static inline float Tf32Part(float x, int index) {
+  const float big = RoundF32ToTf32(x);
+  return index == 0 ? big : RoundF32ToTf32(Remainder(x, big));
+}
+static inline float Bf16Part(float x, int index) {
+  float part = Bf16ToF32(F32ToBf16(x));
+  for (; index > 0; --index) {
+    x = Remainder(x, part);
+    part = Bf16ToF32(F32ToBf16(x));
+  }
+  return part;
+}
+
 // x * y + z rounded to odd in f64, for narrow operands, whose product is exact in f64: one more rounding, to a narrow format, is then the
 // only one. The error of the sum is found by the two-sum of Knuth.
 static inline double FmaNarrowOdd(float x, float y, float z) {
