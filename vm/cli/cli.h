@@ -1,0 +1,37 @@
+// The verbs of the tilevm program. Each adds itself to the CLI11 application and leaves its exit code in `*exit_code` when it ran.
+//
+// Exit codes (docs/cli.md): 0 done; 1 the program, a file or the machine failed, said on stderr; 2 the command line is wrong; 3 --check found
+// something.
+#ifndef TILEVM_VM_CLI_CLI_H_
+#define TILEVM_VM_CLI_CLI_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "isa/status.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tilevm::vm::cli {
+
+enum ExitCode { kOk = 0, kFailed = 1, kUsage = 2, kReported = 3 };
+
+inline constexpr absl::string_view kVersion = "0.1.0";
+
+void AddRun(CLI::App& app, int* exit_code);        // run
+void AddConversions(CLI::App& app, int* exit_code);  // compile, as, dis
+void AddInfo(CLI::App& app, int* exit_code);       // info, verify
+void AddInspect(CLI::App& app, int* exit_code);    // inspect
+
+// Prints the status on stderr, with source line and caret where it has a place, and gives kFailed.
+int Fail(const absl::Status& status, const std::vector<SourceFile>& files = {});
+// A wrong command line: kUsage.
+int Misuse(absl::string_view message);
+
+}  // namespace tilevm::vm::cli
+
+#endif  // TILEVM_VM_CLI_CLI_H_

@@ -1,0 +1,97 @@
+// tilevm inspect: a program after a stage of the specializer.
+#include <cstdio>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "isa/print.h"
+#include "specializer/passes/passes.h"
+#include "vm/cli/cli.h"
+#include "vm/cli/values.h"
+#include "vm/engine.h"
+#include "vm/interp/print_plan.h"
+
+namespace tilevm::vm::cli {
+namespace {
+
+struct Flags {
+  std::string file, stage = "typed";
+  std::vector<std::string> rest, import_dirs;
+};
+
+int Inspect(const Flags& flags) {
+  std::string kernel;
+  std::vector<std::string> texts;
+  for (const std::string& text : flags.rest) {
+    if (text.find('=') != std::string::npos) {
+      texts.push_back(text);
+    } else if (kernel.empty()) {
+      kernel = text;
+    } else {
+      return Misuse(absl::StrCat("'", text, "' is not of the form name=value"));
+    }
+  }
+  std::shared_ptr<Engine> engine = Engine::Create();
+  LoadOptions load;
+  load.import_dirs = flags.import_dirs;
+  std::vector<SourceFile> files;
+  absl::StatusOr<std::shared_ptr<Program>> loaded = engine->LoadFile(flags.file, load, &files);
+  if (!loaded.ok()) return Fail(loaded.status(), files);
+  Program& program = **loaded;
+  const std::vector<SourceFile>& sources = program.module().files;
+  if (flags.stage == "open") {
+    if (kernel.empty()) {
+      std::printf("%s", isa::Print(program.module()).c_str());
+      return kOk;
+    }
+    const int index = program.module().FindFunction(kernel);
+    if (index < 0) return Fail(absl::NotFoundError(absl::StrCat("there is no function '", kernel, "' in the file")));
+    std::printf("%s", isa::PrintFunction(program.module(), static_cast<uint32_t>(index)).c_str());
+    return kOk;
+  }
+  std::string stage = flags.stage;
+  const bool plan = stage == "plan";
+  std::vector<std::string> stages = {"open", "typed"};
+  for (absl::string_view pass : specializer::PassNames()) stages.emplace_back(pass);
+  stages.push_back("plan");
+  if (std::find(stages.begin(), stages.end(), stage) == stages.end()) {
+    return Misuse(absl::StrCat("--stage ", stage, " is unknown; the stages are ", absl::StrJoin(stages, ", ")));
+  }
+  if (kernel.empty()) {
+    const std::vector<KernelInfo> kernels = program.Kernels();
+    if (kernels.size() != 1) return Misuse(absl::StrCat("the file has ", kernels.size(), " kernels; name one"));
+    kernel = kernels[0].name;
+  }
+  absl::StatusOr<std::vector<NamedValue>> values = ParseValues(texts, program.world().generator());
+  if (!values.ok()) return Misuse(values.status().message());
+  specializer::CallArgs args;
+  for (const NamedValue& v : *values) args.keyword.emplace_back(v.name, v.value);
+  absl::StatusOr<ir::Kernel> ir = program.SpecializeStage(kernel, args, plan ? "" : stage);
+  if (!ir.ok()) return Fail(ir.status(), sources);
+  if (!plan) {
+    std::printf("%s", ir::Print(*ir).c_str());
+    return kOk;
+  }
+  absl::StatusOr<std::shared_ptr<const Plan>> compiled = Compile(*ir);
+  if (!compiled.ok()) return Fail(compiled.status(), sources);
+  std::printf("%s", PrintPlan(**compiled).c_str());
+  return kOk;
+}
+
+}  // namespace
+
+void AddInspect(CLI::App& app, int* exit_code) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* verb = app.add_subcommand("inspect", "Print a program after a stage: open, typed, the name of a pass, or plan");
+  verb->add_option("FILE", flags->file, "a .py, .tasm or .tbc")->required();
+  verb->add_option("KERNEL", flags->rest, "the kernel and its arguments; a type such as ptr<f32> or 'zeros(16)' stands for a tensor");
+  verb->add_option("--stage", flags->stage, "open, typed (before all passes), a pass, or plan (what the CPU engine executes)");
+  verb->add_option("-I,--import-dir", flags->import_dirs, "a folder where imported files are looked for")->allow_extra_args(false);
+  verb->footer("Example:\n"
+               "  tilevm inspect vector_add.py --stage typed add_kernel x_ptr='ptr<f32>' y_ptr='ptr<f32>' output_ptr='ptr<f32>' n_elements=98432 BLOCK_SIZE=1024");
+  verb->callback([flags, exit_code] { *exit_code = Inspect(*flags); });
+}
+
+}  // namespace tilevm::vm::cli

@@ -1,0 +1,171 @@
+// The C++ API that ties the rooms together, and all that the CLI uses: load a program, look at it, run its host code, specialize its kernels,
+// launch them on memory of the caller.
+//
+//   auto engine = Engine::Create();
+//   auto program = engine->LoadFile("vector_add.py");                        // source, assembly or bytecode, by content
+//   (*program)->Launch("add_kernel", "cdiv(n_elements, BLOCK_SIZE)",
+//                      {{"x_ptr", Span(x)}, {"y_ptr", Span(y)}, {"output_ptr", Span(out)}, {"n_elements", n}, {"BLOCK_SIZE", 1024}});
+//
+// Everything a user can cause is a Status; Program::Format turns one into text with the kernel's own source line. An Engine and its Programs may
+// be used by several threads: host code and specialization of one program run one at a time, compiled kernels run side by side. There is no
+// global state: options, cache and output belong to the engine.
+#ifndef TILEVM_VM_ENGINE_H_
+#define TILEVM_VM_ENGINE_H_
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "isa/module.h"
+#include "specializer/partial_eval/evaluator.h"
+#include "vm/host/host.h"
+#include "vm/kernel_cache.h"
+
+namespace tilevm::vm {
+
+enum class SourceKind { kAuto, kTriton, kAssembly, kBytecode };
+
+struct EngineOptions {
+  int threads = 0;                 // of one launch; 0: one for each core
+  bool checked = false;            // find out-of-bounds accesses, races, uninitialised reads (vm/interp/interp.h)
+  bool poison_masked = false;
+  int64_t max_ops = 0;             // fuel of one launch; 0: no limit
+  int64_t max_memory_bytes = int64_t{8} << 30;  // tile registers of one launch
+  uint64_t seed = 0;               // of torch's default generator
+  size_t max_cached_kernels = 1024;
+  specializer::Limits limits;      // of host code and specialization
+  std::function<void(absl::string_view)> print;  // a line that a program prints; default: standard output
+  std::function<void(absl::string_view)> log;    // a line about what the engine does (compiled kernels); default: nothing
+};
+
+struct LoadOptions {
+  SourceKind kind = SourceKind::kAuto;
+  std::vector<std::string> import_dirs;  // where sibling files are looked for, after the file's own folder
+};
+
+// Memory of the caller as an argument; it has to outlive the launch.
+struct TensorRef {
+  void* data = nullptr;
+  isa::DType dtype = isa::DType::kF32;
+  std::vector<int64_t> shape;
+  std::vector<int64_t> strides;  // in elements; empty: row-major
+  bool uninitialised = false;    // checked mode reports what is read before it is written
+};
+
+using ArgumentValue = std::variant<std::monostate, bool, int64_t, double, std::string, isa::DType, TensorRef>;
+
+struct Argument {
+  std::string name;      // of the parameter or launch option; "": the next parameter
+  ArgumentValue value;   // monostate: None
+
+  Argument(std::string n, ArgumentValue v) : name(std::move(n)), value(std::move(v)) {}
+  Argument(std::string n, int v) : name(std::move(n)), value(int64_t{v}) {}
+};
+
+// A kernel of a program, as its source has it.
+struct KernelInfo {
+  std::string name;
+  std::vector<std::string> params;
+  std::vector<std::string> constexprs;  // those of params that are tl.constexpr
+  bool autotuned = false;
+};
+
+struct LaunchResult {
+  host::LaunchRecord record;
+  std::vector<std::string> reports;  // of checked mode, as text
+  std::vector<std::string> notes;
+};
+
+class Program;
+
+class Engine : public std::enable_shared_from_this<Engine> {
+ public:
+  static std::shared_ptr<Engine> Create(EngineOptions options = {});
+
+  // files (optional) receives the sources, so that a failed load can be shown with FormatDiagnostic.
+  absl::StatusOr<std::shared_ptr<Program>> LoadFile(const std::string& path, const LoadOptions& options = {}, std::vector<SourceFile>* files = nullptr);
+  // name: what messages call it; kAuto decides by content (a .tbc's magic), then by the name's ending.
+  absl::StatusOr<std::shared_ptr<Program>> Load(absl::string_view bytes, const std::string& name, const LoadOptions& options = {},
+                                                std::vector<SourceFile>* files = nullptr);
+  absl::StatusOr<std::shared_ptr<Program>> LoadModule(isa::Module module);
+
+  const EngineOptions& options() const { return options_; }
+  CacheStatistics cache_statistics() const { return cache_.statistics(); }
+
+ private:
+  explicit Engine(EngineOptions options) : options_(std::move(options)), cache_(options_.max_cached_kernels) {}
+  friend class Program;
+
+  const EngineOptions options_;
+  KernelCache cache_;
+  std::mutex mutex_;
+  int64_t programs_ = 0;
+};
+
+// Reads any of the three forms into a module; what Engine::Load does before it makes a Program of it.
+absl::StatusOr<isa::Module> LoadModuleBytes(absl::string_view bytes, const std::string& name, const LoadOptions& options, std::vector<SourceFile>* files);
+
+class Program {
+ public:
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  const isa::Module& module() const { return *module_; }
+  // The status as text, with source line and caret.
+  std::string Format(const absl::Status& status) const { return FormatDiagnostic(status, module_->files); }
+
+  // The kernels that the file defines by name, in its order. Definitions that fail are left out.
+  std::vector<KernelInfo> Kernels();
+  // Names of host functions that the file defines.
+  std::vector<std::string> HostFunctions();
+  bool IsKernel(absl::string_view name);
+
+  // The module body in order, as __main__.
+  absl::Status RunMain();
+  // A host function with Python values (vm/host/tensor.h makes tensors).
+  absl::StatusOr<specializer::Value> Call(absl::string_view function, const specializer::CallArgs& args);
+
+  // grid: up to three extents, or an expression over the arguments such as "cdiv(n, BLOCK), 2" (vm/grid_expression.h).
+  absl::StatusOr<LaunchResult> Launch(absl::string_view kernel, absl::Span<const int64_t> grid, const std::vector<Argument>& args);
+  absl::StatusOr<LaunchResult> Launch(absl::string_view kernel, absl::string_view grid, const std::vector<Argument>& args);
+  absl::StatusOr<LaunchResult> LaunchValues(absl::string_view kernel, absl::string_view grid, const specializer::CallArgs& args);
+
+  // The kernel specialized to such arguments, compiled and cached; nothing runs.
+  absl::StatusOr<std::shared_ptr<const CompiledKernel>> Specialize(absl::string_view kernel, const std::vector<Argument>& args);
+  // Typed IR after the pass `stage` ("typed": before all, "": after all). A value that is a type stands for a parameter of that type.
+  absl::StatusOr<ir::Kernel> SpecializeStage(absl::string_view kernel, const specializer::CallArgs& args, absl::string_view stage);
+
+  // What ran so far. Not to be called while another thread uses the program.
+  const host::HostWorld& world() const { return *world_; }
+  host::HostWorld& world() { return *world_; }
+  specializer::Evaluator& evaluator() { return *evaluator_; }
+
+ private:
+  friend class Engine;
+  Program(std::shared_ptr<Engine> engine, isa::Module module, std::string key);
+  absl::StatusOr<specializer::Value> KernelValue(absl::string_view name);
+
+  std::shared_ptr<Engine> engine_;
+  std::unique_ptr<const isa::Module> module_;
+  std::mutex mutex_;
+  std::unique_ptr<host::HostWorld> world_;
+  std::unique_ptr<specializer::Evaluator> evaluator_;
+};
+
+// An argument as the evaluator's value; a TensorRef borrows its memory.
+absl::StatusOr<specializer::Value> ToValue(const ArgumentValue& argument);
+
+}  // namespace tilevm::vm
+
+#endif  // TILEVM_VM_ENGINE_H_

@@ -1,0 +1,104 @@
+// The world of a host program: tensors, torch.*, triton's host side, autotune and heuristics, launches.
+//
+// Implements specializer::Host. One HostWorld belongs to one Program (vm/engine.h) and is used under its lock. It holds what a Python process
+// would hold as global state: the default generator, printed output, counters of what ran. Kernels are compiled through KernelCache, which all
+// programs of an engine share, and run by the CPU engine.
+#ifndef TILEVM_VM_HOST_HOST_H_
+#define TILEVM_VM_HOST_HOST_H_
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "vm/host/tensor.h"
+#include "vm/kernel_cache.h"
+
+namespace tilevm::vm::host {
+
+// torch's default generator: documented in docs/host.md. Each call that draws takes the next number of `calls`.
+struct Generator {
+  uint64_t seed = 0;
+  uint64_t calls = 0;
+};
+
+struct LaunchRecord {
+  std::string kernel;
+  int64_t programs = 0;
+  double compile_us = 0;  // 0 if the kernel was in the cache
+  double run_us = 0;
+  int64_t bytes = 0;      // of all tensors that were given
+  int64_t ops = 0;        // instructions that the engine executed
+  std::string config;     // "BLOCK_M=128, BLOCK_N=256, num_warps=8" of an autotuned kernel
+};
+
+struct BoundCall;
+
+class HostWorld : public specializer::Host {
+ public:
+  struct Options {
+    RunOptions run;                                  // threads, checked mode, limits
+    std::function<void(absl::string_view)> print;    // a line of print(); default stdout
+    std::function<void(absl::string_view)> log;      // a line for each kernel that is compiled
+    size_t max_launch_records = 100'000;
+  };
+
+  HostWorld(KernelCache* cache, std::string program_key, Options options);
+  ~HostWorld() override;
+
+  absl::StatusOr<Value> CallBuiltin(Evaluator& evaluator, absl::string_view path, const CallArgs& args, Loc loc) override;
+  absl::StatusOr<Value> BuiltinValue(Evaluator& evaluator, absl::string_view path, Loc loc) override;
+  absl::StatusOr<Value> Launch(Evaluator& evaluator, const Value& kernel, const Value& grid, const CallArgs& args, Loc loc) override;
+  void Print(absl::string_view line) override;
+
+  // nullptr, None, "cpu", "cuda", "cuda:0", torch.device or an int: all name the chosen engine; anything else is an error.
+  absl::Status CheckDevice(const Value& device, Loc loc) const;
+
+  KernelCache& cache() { return *cache_; }
+  const std::string& program_key() const { return program_key_; }
+  const Options& options() const { return options_; }
+  Options& mutable_options() { return options_; }
+  Generator& generator() { return generator_; }
+
+  const std::vector<LaunchRecord>& launches() const { return launches_; }
+  int64_t launch_count() const { return launch_count_; }
+  void Record(LaunchRecord record);
+  // Reports of checked mode (vm/interp) over all launches, as text; notes are worth showing, no errors.
+  const std::vector<std::string>& reports() const { return reports_; }
+  const std::vector<std::string>& notes() const { return notes_; }
+  int64_t reports_dropped() const { return reports_dropped_; }
+  // Checks of the program that passed: "assert_close", "allclose".
+  std::map<std::string, int>& checks() { return checks_; }
+  const std::map<std::string, int>& checks() const { return checks_; }
+
+ private:
+  absl::Status RunCompiled(const CompiledKernel& compiled, const BoundCall& bound, const std::array<int64_t, 3>& extents,
+                           const std::vector<SourceFile>& files, Loc loc, LaunchRecord& record);
+
+  KernelCache* cache_;
+  std::string program_key_;
+  Options options_;
+  Generator generator_;
+  std::vector<LaunchRecord> launches_;
+  int64_t launch_count_ = 0;
+  std::vector<std::string> reports_, notes_;
+  int64_t reports_dropped_ = 0;
+  std::map<std::string, int> checks_;
+};
+
+// The world of an evaluator that an engine made.
+HostWorld& World(Evaluator& evaluator);
+
+// vm/host/triton.cc: triton.* outside kernels. nullopt: no such path.
+absl::StatusOr<std::optional<Value>> CallTriton(Evaluator& evaluator, absl::string_view path, const CallArgs& args, Loc loc);
+absl::StatusOr<std::optional<Value>> TritonValue(Evaluator& evaluator, absl::string_view path, Loc loc);
+// vm/host/torch_device.cc: torch.float32, torch.pi, torch.Tensor, ... nullopt: no such path.
+std::optional<Value> TorchConstant(absl::string_view path);
+
+}  // namespace tilevm::vm::host
+
+#endif  // TILEVM_VM_HOST_HOST_H_

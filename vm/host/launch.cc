@@ -1,0 +1,168 @@
+#include "vm/host/launch.h"
+
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "vm/host/object.h"
+
+namespace tilevm::vm::host {
+namespace {
+
+using specializer::ValueKind;
+
+double MicrosSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+}
+
+// The runtime values of one source parameter, in the order in which specialization makes parameters of it.
+void Leaves(const Value& value, std::vector<Value>& out) {
+  if (value.is(ValueKind::kTuple)) {
+    for (const Value& item : value.items()) Leaves(item, out);
+    return;
+  }
+  if (Record* descriptor = AsRecord(value, "TensorDescriptor")) {
+    out.push_back(*descriptor->Find("base"));
+    for (const Value& extent : descriptor->Find("shape")->items()) out.push_back(extent);
+    const std::vector<Value>& strides = descriptor->Find("strides")->items();
+    out.insert(out.end(), strides.begin(), strides.empty() ? strides.end() : strides.end() - 1);
+    return;
+  }
+  // What became static left no parameter.
+  const bool is_static = value.is(ValueKind::kNone) || value.is(ValueKind::kFunction) || value.is(ValueKind::kJitFunction) || value.is(ValueKind::kDType) ||
+                         value.is(ValueKind::kConstexpr);
+  if (!is_static) out.push_back(value);
+}
+
+absl::StatusOr<Arg> ScalarArg(const Value& value, isa::ElemType elem, absl::string_view name, Loc loc) {
+  if (elem.pointer || !value.is_static_number()) {
+    return ErrorAt(loc, absl::StatusCode::kInternal, "argument ", name, " is ", specializer::TypeName(value, nullptr), ", the compiled kernel wants ", isa::ToString(elem));
+  }
+  if (isa::IsFloat(elem.dtype)) {
+    return Arg::Float(elem.dtype, value.is(ValueKind::kFloat) ? value.float_value() : static_cast<double>(value.int_value()));
+  }
+  if (value.is(ValueKind::kFloat)) return InvalidAt(loc, "argument ", name, " is a float, the parameter is ", isa::ToString(elem));
+  return Arg::Int(elem.dtype, static_cast<int64_t>(static_cast<uint64_t>(value.int_value())));
+}
+
+}  // namespace
+
+absl::StatusOr<PreparedRun> PrepareArguments(const ir::Kernel& kernel, const BoundCall& bound, bool checked, Loc loc) {
+  PreparedRun run;
+  std::vector<std::vector<Value>> leaves(bound.args.size());
+  for (size_t i = 0; i < bound.args.size(); ++i) Leaves(bound.args[i], leaves[i]);
+  std::vector<size_t> next(bound.args.size());
+  // An int equal to 1 inside a tuple is static too: leaves that the kernel skipped are found by counting per parameter.
+  std::vector<size_t> wanted(bound.args.size());
+  for (const ir::Param& p : kernel.params) ++wanted[p.source_index];
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    if (leaves[i].size() <= wanted[i]) continue;
+    std::vector<Value> kept;
+    for (const Value& v : leaves[i]) {
+      if (!(v.is(ValueKind::kInt) && v.int_value() == 1)) kept.push_back(v);
+    }
+    leaves[i] = std::move(kept);
+  }
+  for (const ir::Param& p : kernel.params) {
+    const std::vector<Value>& own = leaves[p.source_index];
+    if (next[p.source_index] >= own.size()) {
+      return ErrorAt(loc, absl::StatusCode::kInternal, "the compiled kernel has more parameters for ", p.name, " than the launch has values");
+    }
+    const Value& value = own[next[p.source_index]++];
+    const isa::ElemType elem = kernel.TypeOf(p.value).elem;
+    if (HostTensor* t = AsTensor(value)) {
+      const Tensor& tensor = t->tensor;
+      int32_t index = -1;
+      for (size_t b = 0; b < run.tensors.size(); ++b) {
+        if (run.tensors[b].storage == tensor.storage) index = static_cast<int32_t>(b);
+      }
+      if (index < 0) {
+        index = static_cast<int32_t>(run.buffers.size());
+        Buffer buffer;
+        buffer.data = tensor.storage->data();
+        buffer.bytes = tensor.storage->bytes();
+        buffer.dtype = tensor.dtype;
+        buffer.name = p.name;
+        if (checked && tensor.storage->declared_uninitialised) {
+          buffer.uninitialised = true;
+          if (tensor.storage->written().empty()) tensor.storage->written().resize(buffer.bytes);
+          buffer.written = &tensor.storage->written();
+        }
+        run.buffers.push_back(std::move(buffer));
+        run.tensors.push_back(tensor);
+      }
+      run.args.push_back(Arg::InBuffer(index, tensor.offset * tensor.item_bytes()));
+      continue;
+    }
+    TILEVM_ASSIGN_OR_RETURN(Arg arg, ScalarArg(value, elem, p.name, loc));
+    run.args.push_back(arg);
+  }
+  return run;
+}
+
+std::string FormatReport(const Report& report, const std::vector<SourceFile>& files) {
+  std::string text = report.message;
+  if (report.count > 1) absl::StrAppend(&text, " (", report.count, " lanes in all)");
+  absl::Status status = InvalidAt(report.loc, Name(report.kind), ": ", text, "; program (", absl::StrJoin(report.program, ", "), ")");
+  if (report.other_loc.known()) {
+    status = WithNote(status, report.other_loc, absl::StrCat("the other access, by program (", absl::StrJoin(report.other_program, ", "), ")"));
+  }
+  return FormatDiagnostic(status, files);
+}
+
+absl::StatusOr<Value> HostWorld::Launch(Evaluator& evaluator, const Value& kernel, const Value& grid, const CallArgs& call, Loc loc) {
+  TILEVM_ASSIGN_OR_RETURN(std::vector<Variant> variants, ApplyWrappers(evaluator, kernel, call, loc));
+  absl::Status refused;
+  for (Variant& variant : variants) {
+    if (!variant.pre_hook.absent()) {
+      TILEVM_RETURN_IF_ERROR(evaluator.Call(variant.pre_hook, CallArgs{{variant.hook_args}, {}}, loc).status());
+    }
+    TILEVM_ASSIGN_OR_RETURN(BoundCall bound, Bind(evaluator, kernel, variant.call, loc));
+    TILEVM_ASSIGN_OR_RETURN(specializer::SpecializationKey key, SpecializationOf(kernel, bound, loc));
+    bool fresh = false;
+    absl::StatusOr<std::shared_ptr<const CompiledKernel>> compiled = cache_->Get(program_key_, evaluator, kernel, key, &fresh);
+    if (!compiled.ok()) {
+      refused = WithCallSite(compiled.status(), loc);
+      // The first configuration that fits is used.
+      if (absl::IsResourceExhausted(refused) && variants.size() > 1) continue;
+      return refused;
+    }
+    TILEVM_ASSIGN_OR_RETURN(auto extents, EvaluateGrid(evaluator, grid, bound, loc));
+    if (bound.warmup) return Value::None();
+    LaunchRecord record;
+    record.kernel = bound.function->name;
+    record.config = variant.config;
+    record.compile_us = fresh ? (*compiled)->compile_us : 0;
+    if (fresh && options_.log) {
+      options_.log(absl::StrCat("compiled ", record.kernel, variant.config.empty() ? "" : " with ", variant.config, " in ", static_cast<int64_t>(record.compile_us), " us"));
+    }
+    record.programs = extents[0] * extents[1] * extents[2];
+    if (record.programs > 0) {
+      TILEVM_RETURN_IF_ERROR(RunCompiled(**compiled, bound, extents, evaluator.module().files, loc, record));
+    }
+    Record(std::move(record));
+    return Value::None();
+  }
+  return refused;
+}
+
+absl::Status HostWorld::RunCompiled(const CompiledKernel& compiled, const BoundCall& bound, const std::array<int64_t, 3>& extents,
+                                    const std::vector<SourceFile>& files, Loc loc, LaunchRecord& record) {
+  TILEVM_ASSIGN_OR_RETURN(PreparedRun run, PrepareArguments(compiled.kernel, bound, options_.run.checked, loc));
+  RunOptions options = options_.run;
+  for (int i = 0; i < 3; ++i) options.grid[i] = extents[i];
+  if (!options.print && options_.print) options.print = [this](absl::string_view text) { Print(text.empty() || text.back() != '\n' ? text : text.substr(0, text.size() - 1)); };
+  const auto start = std::chrono::steady_clock::now();
+  absl::StatusOr<RunResult> result = Run(*compiled.plan, run.args, run.buffers, options);
+  record.run_us = MicrosSince(start);
+  if (!result.ok()) return WithCallSite(result.status(), loc);
+  record.ops = result->statistics.ops;
+  for (const Buffer& buffer : run.buffers) record.bytes += buffer.bytes;
+  for (const Report& report : result->reports) {
+    (report.note ? notes_ : reports_).push_back(FormatReport(report, files));
+  }
+  reports_dropped_ += result->reports_dropped;
+  return absl::OkStatus();
+}
+
+}  // namespace tilevm::vm::host

@@ -1,0 +1,65 @@
+// From `kernel[grid](args, name=value, ...)` to a run: binding, wrappers (autotune, heuristics), specialization, grid, arguments.
+//
+// The rules are Triton's (docs/host.md has the table): a keyword is a parameter, else a launch option, else an error; None, an int equal to 1,
+// functions and dtypes become static; other ints take the narrowest of i32, i64, u64 that holds them; floats are f32; tensors are pointers; a
+// value or address divisible by 16 is recorded as such.
+#ifndef TILEVM_VM_HOST_LAUNCH_H_
+#define TILEVM_VM_HOST_LAUNCH_H_
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "specializer/partial_eval/evaluator.h"
+#include "vm/host/host.h"
+
+namespace tilevm::vm::host {
+
+using Keywords = std::vector<std::pair<std::string, Value>>;
+
+// A call with all its parameters bound.
+struct BoundCall {
+  const isa::Function* function = nullptr;
+  std::vector<Value> args;   // one for each parameter
+  ir::Options options;
+  bool warmup = false;
+
+  // What a grid function or a hook sees: parameter name -> value.
+  Value AsDict() const;
+};
+
+absl::StatusOr<BoundCall> Bind(Evaluator& evaluator, const Value& kernel, const CallArgs& call, Loc loc);
+absl::StatusOr<specializer::SpecializationKey> SpecializationOf(const Value& kernel, const BoundCall& bound, Loc loc);
+absl::StatusOr<std::array<int64_t, 3>> EvaluateGrid(Evaluator& evaluator, const Value& grid, const BoundCall& bound, Loc loc);
+
+// The calls to try, best first: heuristics and autotune applied in their stacking order. Without autotune there is one. `config` describes the
+// configuration, "" without.
+struct Variant {
+  CallArgs call;
+  std::string config;
+  Value pre_hook;     // absent without
+  Value hook_args;    // the dict it is given
+};
+absl::StatusOr<std::vector<Variant>> ApplyWrappers(Evaluator& evaluator, const Value& kernel, const CallArgs& call, Loc loc);
+
+// A call that was specialized, ready to run: what the arguments of the compiled kernel are.
+struct PreparedRun {
+  std::vector<Arg> args;
+  std::vector<Buffer> buffers;
+  std::vector<Tensor> tensors;  // keeps the storages alive, one for each buffer
+};
+absl::StatusOr<PreparedRun> PrepareArguments(const ir::Kernel& kernel, const BoundCall& bound, bool checked, Loc loc);
+
+// A value that stands for any argument of that type: enough to specialize a kernel, not to run it.
+Value ArgumentOfType(isa::ElemType elem, bool divisible);
+
+// The innermost function of a jit value (itself if it is a kFunction), as FunctionPayload; error if it is no kernel.
+absl::StatusOr<const specializer::FunctionPayload*> FunctionOf(const Value& kernel, Loc loc);
+
+// "add_kernel.py:14:5: out-of-bounds: ..." lines for reports of a checked run.
+std::string FormatReport(const Report& report, const std::vector<SourceFile>& files);
+
+}  // namespace tilevm::vm::host
+
+#endif  // TILEVM_VM_HOST_LAUNCH_H_

@@ -1,0 +1,271 @@
+// A tensor as the evaluator sees it: attributes, methods, subscripts.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "vm/host/convert.h"
+#include "vm/host/host.h"
+#include "vm/host/object.h"
+#include "vm/host/torch_table.h"
+
+namespace tilevm::vm::host {
+
+using specializer::ValueKind;
+
+namespace {
+
+Value IntTuple(const Shape& shape) {
+  std::vector<Value> items;
+  for (int64_t extent : shape) items.push_back(Value::Int(extent));
+  return Value::Tuple(std::move(items));
+}
+
+absl::StatusOr<std::vector<int64_t>> IndexList(const Tensor& t) {
+  TILEVM_ASSIGN_OR_RETURN(Tensor x, Contiguous(t));
+  std::vector<int64_t> out(x.numel());
+  LoadElems(x.dtype, x.data(), x.numel(), out.data());
+  return out;
+}
+
+// What a subscript means: a view, or (with index tensors) rows of it to gather.
+struct Selection {
+  Tensor view;
+  // Advanced indexing: dimension `dim` of the view is replaced by the shape of the index.
+  bool gather = false;
+  int dim = 0;
+  Shape index_shape;
+  std::vector<int64_t> index;
+};
+
+absl::StatusOr<std::optional<int64_t>> SliceBound(const Value& v, Loc loc) {
+  if (v.absent_or_none()) return std::optional<int64_t>();
+  if (v.is(ValueKind::kInt) || v.is(ValueKind::kBool)) return std::optional<int64_t>(static_cast<int64_t>(v.int_value()));
+  if (HostTensor* t = AsTensor(v); t != nullptr && t->tensor.numel() == 1 && !isa::IsFloat(t->tensor.dtype)) {
+    return std::optional<int64_t>(static_cast<int64_t>(ElementAt(t->tensor, 0).int_value()));
+  }
+  return InvalidAt(loc, "TypeError: slice indices must be integers, not ", specializer::TypeName(v, nullptr));
+}
+
+absl::StatusOr<Selection> Select(const Tensor& tensor, const Value& subscript, Loc loc) {
+  Selection s;
+  s.view = tensor;
+  const std::vector<Value> items = subscript.is(ValueKind::kTuple) ? subscript.items() : std::vector<Value>{subscript};
+  const auto takes = [](const Value& v) -> int {  // dimensions that an item takes
+    if (v.is(ValueKind::kNone) || v.is(ValueKind::kEllipsis)) return 0;
+    if (HostTensor* t = AsTensor(v); t != nullptr && t->tensor.dtype == DType::kI1) return t->tensor.rank();
+    return 1;
+  };
+  int taken = 0;
+  for (const Value& v : items) taken += takes(v);
+  if (taken > tensor.rank()) return InvalidAt(loc, "IndexError: too many indices for tensor of dimension ", tensor.rank());
+  int d = 0;  // dimension of the view
+  for (const Value& v : items) {
+    Tensor& t = s.view;
+    if (v.is(ValueKind::kNone)) {
+      t.shape.insert(t.shape.begin() + d, 1);
+      t.strides.insert(t.strides.begin() + d, 1);
+      ++d;
+    } else if (v.is(ValueKind::kEllipsis)) {
+      d += tensor.rank() - taken;
+    } else if (v.is(ValueKind::kSlice)) {
+      const auto* slice = v.As<specializer::SlicePayload>();
+      TILEVM_ASSIGN_OR_RETURN(std::optional<int64_t> start, SliceBound(slice->start, loc));
+      TILEVM_ASSIGN_OR_RETURN(std::optional<int64_t> stop, SliceBound(slice->stop, loc));
+      TILEVM_ASSIGN_OR_RETURN(std::optional<int64_t> step, SliceBound(slice->step, loc));
+      const int64_t n = t.shape[d], by = step.value_or(1);
+      if (by <= 0) return InvalidAt(loc, "ValueError: step must be greater than zero");
+      const auto clip = [n](int64_t x) { return std::clamp<int64_t>(x < 0 ? x + n : x, 0, n); };
+      const int64_t from = clip(start.value_or(0)), to = clip(stop.value_or(n));
+      t.offset += from * t.strides[d];
+      t.shape[d] = to > from ? (to - from + by - 1) / by : 0;
+      t.strides[d] *= by;
+      ++d;
+    } else if (HostTensor* index = AsTensor(v); index != nullptr || v.is(ValueKind::kList)) {
+      if (s.gather) return UnimplementedAt(loc, "indexing with more than one tensor is not supported");
+      s.gather = true;
+      s.dim = d;
+      if (index == nullptr) {
+        for (const Value& item : v.items()) {
+          if (!item.is(ValueKind::kInt)) return InvalidAt(loc, "IndexError: a list of ints is wanted");
+          s.index.push_back(static_cast<int64_t>(item.int_value()));
+        }
+        s.index_shape = {static_cast<int64_t>(s.index.size())};
+      } else if (index->tensor.dtype == DType::kI1) {
+        const Tensor& mask = index->tensor;
+        Shape covered(t.shape.begin() + d, t.shape.begin() + d + mask.rank());
+        if (covered != mask.shape) {
+          return InvalidAt(loc, "IndexError: the mask's shape ", isa::ShapeToString(mask.shape), " differs from the tensor's ", isa::ShapeToString(covered));
+        }
+        TILEVM_ASSIGN_OR_RETURN(std::vector<int64_t> flags, IndexList(mask));
+        for (size_t i = 0; i < flags.size(); ++i) {
+          if (flags[i] != 0) s.index.push_back(static_cast<int64_t>(i));
+        }
+        s.index_shape = {static_cast<int64_t>(s.index.size())};
+        if (mask.rank() != 1) {  // the covered dimensions as one
+          Shape merged(t.shape.begin(), t.shape.begin() + d);
+          merged.push_back(mask.numel());
+          merged.insert(merged.end(), t.shape.begin() + d + mask.rank(), t.shape.end());
+          absl::StatusOr<Tensor> flat = Reshaped(t, merged, true);
+          if (!flat.ok()) return UnimplementedAt(loc, "a mask over dimensions that are not contiguous is not supported");
+          t = *std::move(flat);
+        }
+      } else {
+        if (isa::IsFloat(index->tensor.dtype)) return InvalidAt(loc, "IndexError: tensors used as indices must be integers or bools");
+        TILEVM_ASSIGN_OR_RETURN(s.index, IndexList(index->tensor));
+        s.index_shape = index->tensor.shape;
+      }
+      const int64_t n = t.shape[d];
+      for (int64_t& i : s.index) {
+        if (i < -n || i >= n) return InvalidAt(loc, "IndexError: index ", i, " is out of bounds for dimension ", d, " with size ", n);
+        if (i < 0) i += n;
+      }
+      ++d;
+    } else if (v.is(ValueKind::kInt) || v.is(ValueKind::kBool)) {
+      const int64_t n = t.shape[d];
+      int64_t i = static_cast<int64_t>(v.int_value());
+      if (i < -n || i >= n) return InvalidAt(loc, "IndexError: index ", i, " is out of bounds for dimension ", d, " with size ", n);
+      if (i < 0) i += n;
+      t.offset += i * t.strides[d];
+      t.shape.erase(t.shape.begin() + d);
+      t.strides.erase(t.strides.begin() + d);
+      if (s.gather && s.dim > d) --s.dim;
+    } else {
+      return InvalidAt(loc, "TypeError: a tensor cannot be indexed with ", specializer::TypeName(v, nullptr));
+    }
+  }
+  return s;
+}
+
+// The view of one index along the gathered dimension.
+Tensor Pick(const Selection& s, int64_t i) {
+  Tensor t = s.view;
+  t.offset += i * t.strides[s.dim];
+  t.shape.erase(t.shape.begin() + s.dim);
+  t.strides.erase(t.strides.begin() + s.dim);
+  return t;
+}
+
+}  // namespace
+
+Value HostTensor::self_value() { return Value::Shared(ValueKind::kObject, shared_from_this()); }
+
+absl::StatusOr<Value> HostTensor::GetAttr(Evaluator& evaluator, absl::string_view name, Loc loc) {
+  if (name == "shape") return IntTuple(tensor.shape);
+  if (name == "dtype") return Value::DTypeOf(tensor.dtype);
+  if (name == "device") return MakeDevice("cuda", 0);
+  if (name == "is_cuda") return Value::Bool(true);
+  if (name == "ndim") return Value::Int(tensor.rank());
+  if (name == "requires_grad") return Value::Bool(requires_grad);
+  if (name == "grad") return grad;
+  if (name == "is_leaf") return Value::Bool(true);
+  if (name == "data") return MakeTensorValue(tensor);
+  if (name == "itemsize") return Value::Int(tensor.item_bytes());
+  if (name == "nbytes") return Value::Int(tensor.numel() * tensor.item_bytes());
+  if (name == "layout") return Value::String("strided");
+  if (name == "T" || name == "mT" || name == "H") {
+    Tensor t = tensor;
+    if (name == "T") {
+      std::reverse(t.shape.begin(), t.shape.end());
+      std::reverse(t.strides.begin(), t.strides.end());
+    } else if (t.rank() >= 2) {
+      t = Transposed(t, t.rank() - 2, t.rank() - 1);
+    }
+    return MakeTensorValue(t);
+  }
+  if (FindTensorMethod(name) != nullptr) {
+    auto method = std::make_shared<specializer::BoundMethodPayload>();
+    method->object = self_value();
+    method->name = std::string(name);
+    return Value::Shared(ValueKind::kBoundMethod, std::move(method));
+  }
+  return HostObject::GetAttr(evaluator, name, loc);
+}
+
+absl::Status HostTensor::SetAttr(Evaluator& evaluator, absl::string_view name, const Value& value, Loc loc) {
+  if (name == "grad") {
+    grad = value;
+    return absl::OkStatus();
+  }
+  if (name == "requires_grad" && value.is(ValueKind::kBool)) {
+    requires_grad = value.bool_value();
+    return absl::OkStatus();
+  }
+  if (name == "data") {
+    if (HostTensor* t = AsTensor(value)) {
+      tensor = t->tensor;
+      return absl::OkStatus();
+    }
+  }
+  return HostObject::SetAttr(evaluator, name, value, loc);
+}
+
+absl::StatusOr<Value> HostTensor::CallMethod(Evaluator& evaluator, absl::string_view name, const CallArgs& args, Loc loc) {
+  const HostOp* op = FindTensorMethod(name);
+  if (op == nullptr) {
+    if (name == "__len__") {
+      TILEVM_ASSIGN_OR_RETURN(int64_t n, Length(evaluator, loc));
+      return Value::Int(n);
+    }
+    return UnimplementedAt(loc, "method '", name, "' of torch.Tensor is not supported");
+  }
+  return CallHostOp(evaluator, *op, absl::StrCat("Tensor.", name), self_value(), args, loc);
+}
+
+absl::StatusOr<Value> HostTensor::Binary(Evaluator& evaluator, isa::Op op, const Value& other, bool reflected, Loc loc) {
+  return reflected ? BinaryOperator(evaluator, op, other, self_value(), loc) : BinaryOperator(evaluator, op, self_value(), other, loc);
+}
+
+absl::StatusOr<Value> HostTensor::Index(Evaluator&, const Value& subscript, Loc loc) {
+  TILEVM_ASSIGN_OR_RETURN(Selection s, Select(tensor, subscript, loc));
+  if (!s.gather) return MakeTensorValue(s.view);
+  Shape shape(s.view.shape.begin(), s.view.shape.begin() + s.dim);
+  const size_t lead = shape.size();
+  shape.push_back(static_cast<int64_t>(s.index.size()));
+  shape.insert(shape.end(), s.view.shape.begin() + s.dim + 1, s.view.shape.end());
+  TILEVM_ASSIGN_OR_RETURN(Tensor out, Tensor::Make(tensor.dtype, shape, Fill::kZero));
+  Selection target = s;
+  target.view = out;
+  for (size_t i = 0; i < s.index.size(); ++i) TILEVM_RETURN_IF_ERROR(CopyInto(Pick(target, static_cast<int64_t>(i)), Pick(s, s.index[i])));
+  Shape final_shape(shape.begin(), shape.begin() + lead);
+  final_shape.insert(final_shape.end(), s.index_shape.begin(), s.index_shape.end());
+  final_shape.insert(final_shape.end(), shape.begin() + lead + 1, shape.end());
+  TILEVM_ASSIGN_OR_RETURN(out, Reshaped(out, final_shape, true));
+  return MakeTensorValue(out);
+}
+
+absl::Status HostTensor::SetItem(Evaluator&, const Value& subscript, const Value& value, Loc loc) {
+  TILEVM_ASSIGN_OR_RETURN(Selection s, Select(tensor, subscript, loc));
+  const auto located = [&](absl::Status status) { return WithLoc(std::move(status), loc); };
+  if (!s.gather) return located(FillWith(s.view, value));
+  HostTensor* source = AsTensor(value);
+  Tensor rows;
+  if (source != nullptr && source->tensor.rank() > s.view.rank() - 1) {  // one value for each index
+    Shape shape(s.view.shape.begin(), s.view.shape.begin() + s.dim);
+    shape.push_back(static_cast<int64_t>(s.index.size()));
+    shape.insert(shape.end(), s.view.shape.begin() + s.dim + 1, s.view.shape.end());
+    absl::StatusOr<Tensor> expanded = ExpandTo(source->tensor, shape);
+    if (!expanded.ok()) return located(expanded.status());
+    rows = *std::move(expanded);
+  }
+  Selection from = s;
+  from.view = rows;
+  for (size_t i = 0; i < s.index.size(); ++i) {
+    const absl::Status status = rows.storage == nullptr ? FillWith(Pick(s, s.index[i]), value) : CopyInto(Pick(s, s.index[i]), Pick(from, static_cast<int64_t>(i)));
+    if (!status.ok()) return located(status);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> HostTensor::Truth(Evaluator&, Loc loc) {
+  if (tensor.numel() != 1) return InvalidAt(loc, "RuntimeError: the truth value of a tensor with ", tensor.numel(), " elements is ambiguous");
+  const Value v = ElementAt(tensor, 0);
+  return v.is(ValueKind::kFloat) ? v.float_value() != 0 : v.int_value() != 0;
+}
+
+absl::StatusOr<int64_t> HostTensor::Length(Evaluator&, Loc loc) {
+  if (tensor.rank() == 0) return InvalidAt(loc, "TypeError: len() of a 0-d tensor");
+  return tensor.shape[0];
+}
+
+std::string HostTensor::Repr() const { return FormatTensor(tensor); }
+
+}  // namespace tilevm::vm::host
