@@ -1,0 +1,168 @@
+// Module-level names: a unit's cells run on demand (or in order, as __main__), its imports, Python's builtins.
+//
+// A cell is entered at most once. A name asked for while nothing runs as __main__ runs every cell that may define it, in source order; a cell that
+// failed gives its error again whenever a name of it is asked for.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "specializer/partial_eval/impl.h"
+
+namespace tilevm::specializer {
+
+namespace {
+
+// What a kernel sees of Python's builtins (triton-surface 4.1). bool and str serve as the second argument of isinstance.
+bool VisibleInKernels(absl::string_view name) {
+  for (absl::string_view visible : {"float", "int", "len", "list", "range", "min", "max", "print", "isinstance", "getattr", "hasattr", "tuple", "bool", "str"}) {
+    if (name == visible) return true;
+  }
+  return false;
+}
+
+// May a kernel read this global? Triton: functions, modules, dtypes, classes, constexpr objects; never a plain number.
+bool UsableInKernel(const Value& value) {
+  switch (value.kind()) {
+    case ValueKind::kBool: case ValueKind::kInt: case ValueKind::kFloat: case ValueKind::kString: case ValueKind::kTuple: case ValueKind::kList:
+    case ValueKind::kDict: case ValueKind::kNone: return false;
+    default: return true;
+  }
+}
+
+bool IsNamedTuple(const Value& value) { return value.is(ValueKind::kTuple) && !value.As<ItemsPayload>()->field_names.empty(); }
+
+}  // namespace
+
+Evaluator::Impl::Impl(Evaluator* self, const isa::Module* module, Host* host, Limits limits)
+    : self_(self), module_(module), host_(host != nullptr ? host : &default_host_), limits_(limits) {
+  units_.resize(std::max<size_t>(module->units.size(), 1));
+  for (size_t u = 0; u < module->units.size(); ++u) {
+    const isa::Unit& unit = module->units[u];
+    units_[u].cells.resize(unit.cells.size());
+    for (size_t c = 0; c < unit.cells.size(); ++c) {
+      for (isa::StringId name : unit.cells[c].defines) units_[u].definers[String(name)].push_back(static_cast<uint32_t>(c));
+    }
+    for (const isa::Import& import : unit.imports) units_[u].imports[String(import.name)] = String(import.path);
+  }
+}
+
+absl::Status Evaluator::Impl::RunCell(uint32_t unit, uint32_t index) {
+  CellState& state = units_[unit].cells[index];
+  if (state.phase == CellState::Phase::kFailed) return state.error;
+  if (state.phase != CellState::Phase::kFresh) return absl::OkStatus();
+  state.phase = CellState::Phase::kRunning;
+  FunctionPayload function;
+  function.module = module_;
+  function.function = module_->units[unit].cells[index].function;
+  // A cell never runs inside the kernel that asked for its name.
+  absl::Status status = RunFunction(function, {}, false, {}).status();
+  CellState& after = units_[unit].cells[index];
+  after.phase = status.ok() ? CellState::Phase::kDone : CellState::Phase::kFailed;
+  after.error = status;
+  return status;
+}
+
+absl::Status Evaluator::Impl::RunMain() {
+  running_main_ = true;
+  units_[0].globals["__name__"] = Value::String("__main__");
+  absl::Status status;
+  for (size_t c = 0; !module_->units.empty() && c < module_->units[0].cells.size() && status.ok(); ++c) status = RunCell(0, static_cast<uint32_t>(c));
+  running_main_ = false;
+  return status;
+}
+
+absl::Status Evaluator::Impl::SetGlobal(uint32_t unit, absl::string_view name, Value value) {
+  units_[unit].globals.insert_or_assign(std::string(name), std::move(value));
+  return absl::OkStatus();
+}
+
+std::vector<std::string> Evaluator::Impl::UnitNames(uint32_t unit) const {
+  std::vector<std::string> names;
+  if (unit >= module_->units.size()) return names;
+  for (const isa::Cell& cell : module_->units[unit].cells) {
+    for (isa::StringId name : cell.defines) names.push_back(String(name));
+  }
+  return names;
+}
+
+absl::StatusOr<Value> Evaluator::Impl::ImportedValue(const std::string& path, Loc loc) {
+  absl::string_view rest = path;
+  if (absl::ConsumePrefix(&rest, "unit:")) {
+    const size_t dot = rest.find('.');
+    int index = -1;
+    if (!absl::SimpleAtoi(rest.substr(0, dot), &index) || index < 0 || static_cast<size_t>(index) >= module_->units.size()) {
+      return ErrorAt(loc, absl::StatusCode::kInternal, "an import names ", path, ", which the module does not have");
+    }
+    if (dot != absl::string_view::npos) {
+      absl::StatusOr<Value> value = UnitGlobal(static_cast<uint32_t>(index), rest.substr(dot + 1), loc);
+      if (!value.ok() && absl::IsNotFound(value.status())) {
+        return InvalidAt(loc, "ImportError: cannot import name '", rest.substr(dot + 1), "' from '", module_->units[index].name, "'");
+      }
+      return value;
+    }
+    return Boxed(ValueKind::kUnit, Value::Int(index));
+  }
+  const std::string normal = NormalizePath(path);
+  if (std::optional<Value> known = FindBuiltinValue(normal)) return *known;
+  if (FindBuiltin(normal) == nullptr && !absl::StartsWith(normal, "triton.language") && !IsExceptionName(normal)) {
+    // torch.float16, sys.argv: a value the host has. What it does not know stays a name, and is an error when it is used.
+    absl::StatusOr<Value> value = host_->BuiltinValue(*self_, normal, loc);
+    if (value.ok()) return value;
+  }
+  return Value::Builtin(normal);
+}
+
+absl::StatusOr<Value> Evaluator::Impl::UnitGlobal(uint32_t unit, absl::string_view name, Loc loc) {
+  UnitState& state = units_[unit];
+  auto found = state.globals.find(std::string(name));
+  if (found != state.globals.end() && ((running_main_ && unit == 0) || !state.definers.contains(name))) return found->second;
+  auto definers = state.definers.find(std::string(name));
+  if (definers != state.definers.end() && !(running_main_ && unit == 0)) {
+    const std::vector<uint32_t> cells = definers->second;
+    for (uint32_t cell : cells) TILEVM_RETURN_IF_ERROR(RunCell(unit, cell));
+  }
+  found = units_[unit].globals.find(std::string(name));
+  if (found != units_[unit].globals.end()) return found->second;
+  auto import = units_[unit].imports.find(std::string(name));
+  if (import != units_[unit].imports.end()) return ImportedValue(import->second, loc);
+  if (name == "__name__" && unit < module_->units.size()) return Value::String(running_main_ && unit == 0 ? "__main__" : module_->units[unit].name);
+  if (name == "__file__" && unit < module_->units.size() && module_->units[unit].file < module_->files.size()) {
+    return Value::String(module_->files[module_->units[unit].file].name);
+  }
+  // Functions of assembly and builder programs have no cell: they are found by their own name.
+  const bool no_cells = unit >= module_->units.size() || module_->units[unit].cells.empty();
+  for (size_t i = module_->functions.size(); i-- > 0;) {
+    const isa::Function& function = module_->functions[i];
+    if (function.name != name || function.unit != unit || function.kind == isa::FunctionKind::kCell || !function.captures.empty()) continue;
+    if (function.kind != isa::FunctionKind::kKernel && !no_cells) continue;
+    auto payload = std::make_shared<FunctionPayload>();
+    payload->module = module_;
+    payload->function = static_cast<uint32_t>(i);
+    return Value::Shared(ValueKind::kFunction, std::move(payload));
+  }
+  return ErrorAt(loc, absl::StatusCode::kNotFound, "name '", name, "' is not defined");
+}
+
+absl::StatusOr<Value> Evaluator::Impl::LookUpName(uint32_t unit, absl::string_view name, bool kernel, Loc loc) {
+  absl::StatusOr<Value> value = UnitGlobal(unit, name, loc);
+  if (value.ok()) {
+    if (!kernel) return value;
+    if (value->is(ValueKind::kConstexpr)) return value->As<BoxPayload>()->inner;
+    if (UsableInKernel(*value) || IsNamedTuple(*value)) return value;
+    return InvalidAt(loc, "NameError: a kernel cannot read the global '", name, "', a plain ", NameOfType(*value), "; define it as ", name, " = tl.constexpr(...)");
+  }
+  if (!absl::IsNotFound(value.status())) return value;
+  if (IsPythonBuiltin(name)) {
+    if (kernel && !VisibleInKernels(name) && !IsExceptionName(absl::StrCat("builtins.", name))) {
+      return InvalidAt(loc, "NameError: Python's ", name, " is not available in a kernel",
+                       name == "abs" ? "; use tl.abs" : name == "sum" ? "; use tl.sum" : name == "bool" ? "; use .to(tl.int1)" : "");
+    }
+    return Value::Builtin(absl::StrCat("builtins.", name));
+  }
+  return InvalidAt(loc, "NameError: name '", name, "' is not defined");
+}
+
+}  // namespace tilevm::specializer

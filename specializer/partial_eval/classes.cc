@@ -1,0 +1,334 @@
+// Classes and their instances, named tuples, dataclasses, enums, and exceptions.
+//
+// A named tuple class is a kClass with `_fields` (and `_field_defaults`), a dataclass one with `__dataclass_fields__`; exceptions of Python itself
+// are instances whose type is the kBuiltin "builtins.ValueError".
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "specializer/partial_eval/impl.h"
+
+namespace tilevm::specializer {
+
+namespace {
+
+constexpr std::pair<absl::string_view, absl::string_view> kExceptions[] = {
+    {"BaseException", ""}, {"Exception", "BaseException"}, {"ArithmeticError", "Exception"}, {"AssertionError", "Exception"},
+    {"AttributeError", "Exception"}, {"ImportError", "Exception"}, {"LookupError", "Exception"}, {"NameError", "Exception"},
+    {"OSError", "Exception"}, {"RuntimeError", "Exception"}, {"StopIteration", "Exception"}, {"SyntaxError", "Exception"}, {"TypeError", "Exception"},
+    {"ValueError", "Exception"}, {"Warning", "Exception"}, {"KeyboardInterrupt", "BaseException"}, {"SystemExit", "BaseException"},
+    {"MemoryError", "Exception"}, {"FloatingPointError", "ArithmeticError"}, {"OverflowError", "ArithmeticError"}, {"ZeroDivisionError", "ArithmeticError"},
+    {"ModuleNotFoundError", "ImportError"}, {"IndexError", "LookupError"}, {"KeyError", "LookupError"}, {"UnboundLocalError", "NameError"},
+    {"FileNotFoundError", "OSError"}, {"PermissionError", "OSError"}, {"NotImplementedError", "RuntimeError"}, {"RecursionError", "RuntimeError"},
+    {"UserWarning", "Warning"}, {"DeprecationWarning", "Warning"}, {"FutureWarning", "Warning"}, {"RuntimeWarning", "Warning"},
+    {"EnvironmentError", "OSError"}, {"IOError", "OSError"},
+};
+
+// An error of tilevm itself that has no Python class: any except clause may take it.
+constexpr absl::string_view kAnyException = "__any_exception__";
+
+absl::string_view ParentException(absl::string_view name) {
+  for (const auto& [child, parent] : kExceptions) {
+    if (child == name) return parent;
+  }
+  return "";
+}
+
+bool IsFunctionLike(const Value& value) {
+  return value.is(ValueKind::kFunction) || value.is(ValueKind::kJitFunction) || (value.is(ValueKind::kObject) && dynamic_cast<MethodWrapper*>(value.As<HostObject>()) != nullptr);
+}
+
+Value NewInstance(const Value& type, std::vector<std::pair<std::string, Value>> attributes) {
+  auto payload = std::make_shared<InstancePayload>();
+  payload->type = type;
+  payload->attributes = std::move(attributes);
+  return Value::Shared(ValueKind::kInstance, std::move(payload));
+}
+
+// The names of `x: int` lines of a class body, kept by the front end as __annotations__ (a tuple, list or dict of names); else the plain attributes.
+std::vector<std::string> FieldNames(const std::vector<std::pair<std::string, Value>>& attributes) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : attributes) {
+    if (name != "__annotations__") continue;
+    if (value.is(ValueKind::kDict)) {
+      for (const auto& [key, hint] : value.As<DictPayload>()->entries) names.push_back(Str(key));
+    } else if (value.is(ValueKind::kTuple) || value.is(ValueKind::kList)) {
+      for (const Value& item : value.items()) names.push_back(Str(item));
+    }
+    return names;
+  }
+  for (const auto& [name, value] : attributes) {
+    if (!absl::StartsWith(name, "__") && !IsFunctionLike(value)) names.push_back(name);
+  }
+  return names;
+}
+
+Value NameTuple(const std::vector<std::string>& names) {
+  std::vector<Value> items;
+  for (const std::string& name : names) items.push_back(Value::String(name));
+  return Value::Tuple(std::move(items));
+}
+
+}  // namespace
+
+bool IsExceptionName(absl::string_view path) {
+  return absl::ConsumePrefix(&path, "builtins.") && !path.empty() && (path == "BaseException" || !ParentException(path).empty());
+}
+
+absl::StatusOr<Value> PartialObject::Call(Evaluator& evaluator, const CallArgs& more, Loc loc) {
+  CallArgs all = args;
+  all.positional.insert(all.positional.end(), more.positional.begin(), more.positional.end());
+  for (const auto& keyword : more.keyword) {
+    bool replaced = false;
+    for (auto& [name, value] : all.keyword) {
+      if (name == keyword.first) value = keyword.second, replaced = true;
+    }
+    if (!replaced) all.keyword.push_back(keyword);
+  }
+  return evaluator.Call(callee, all, loc);
+}
+
+absl::StatusOr<Value> MethodWrapper::Call(Evaluator& evaluator, const CallArgs& args, Loc loc) { return evaluator.Call(function, args, loc); }
+
+const Value* Evaluator::Impl::FindInClass(const Value& type, absl::string_view name) const {
+  if (!type.is(ValueKind::kClass)) return nullptr;
+  const auto* payload = type.As<ClassPayload>();
+  for (const auto& [key, value] : payload->attributes) {
+    if (key == name) return &value;
+  }
+  for (const Value& base : payload->bases) {
+    if (const Value* found = FindInClass(base, name)) return found;
+  }
+  return nullptr;
+}
+
+bool Evaluator::Impl::HasBase(const Value& type, absl::string_view path) const {
+  if (type.is(ValueKind::kBuiltin)) return type.string() == path;
+  if (!type.is(ValueKind::kClass)) return false;
+  for (const Value& base : type.As<ClassPayload>()->bases) {
+    if (HasBase(base, path)) return true;
+  }
+  return false;
+}
+
+absl::StatusOr<Value> Evaluator::Impl::MakeClass(absl::string_view name, std::vector<Value> bases, std::vector<std::pair<std::string, Value>> attributes, Loc loc) {
+  for (const Value& base : bases) {
+    if (!base.is(ValueKind::kClass) && !base.is(ValueKind::kBuiltin) && !base.is(ValueKind::kObject)) {
+      return InvalidAt(loc, "TypeError: the base of class '", name, "' is a ", NameOfType(base));
+    }
+  }
+  auto payload = std::make_shared<ClassPayload>();
+  payload->name = std::string(name);
+  payload->bases = std::move(bases);
+  payload->attributes = std::move(attributes);
+  Value type = Value::Shared(ValueKind::kClass, payload);
+  if (HasBase(type, "typing.NamedTuple") && FindInClass(type, "_fields") == nullptr) {
+    payload->attributes.emplace_back("_fields", NameTuple(FieldNames(payload->attributes)));
+  }
+  if (HasBase(type, "enum.Enum") || HasBase(type, "enum.StrEnum")) {
+    std::vector<Value> members;
+    for (auto& [key, value] : payload->attributes) {
+      if (absl::StartsWith(key, "__") || IsFunctionLike(value)) continue;
+      value = NewInstance(type, {{"name", Value::String(key)}, {"value", value}});
+      members.push_back(value);
+    }
+    payload->attributes.emplace_back("__members__", Value::Tuple(std::move(members)));
+  }
+  return type;
+}
+
+absl::StatusOr<Value> Evaluator::Impl::Instantiate(const Value& type, const CallArgs& args, Loc loc) {
+  if (type.is(ValueKind::kBuiltin)) return NewInstance(type, {{"args", Value::Tuple(args.positional)}});  // an exception
+  const std::string& name = type.As<ClassPayload>()->name;
+  if (const Value* members = FindInClass(type, "__members__"); members != nullptr && args.positional.size() == 1) {
+    for (const Value& member : members->items()) {
+      TILEVM_ASSIGN_OR_RETURN(bool equal, Equals(member.As<InstancePayload>()->attributes[1].second, args.positional[0], loc));
+      if (equal) return member;
+    }
+    return InvalidAt(loc, "ValueError: ", Repr(args.positional[0]), " is not a valid ", name);
+  }
+  const Value* fields = FindInClass(type, "_fields");
+  const bool named_tuple = fields != nullptr;
+  if (fields == nullptr) fields = FindInClass(type, "__dataclass_fields__");
+  if (fields != nullptr && FindInClass(type, "__init__") == nullptr) {
+    const std::vector<Value>& names = fields->items();
+    std::vector<Value> values(names.size());
+    if (args.positional.size() > names.size()) return InvalidAt(loc, "TypeError: ", name, "() takes ", names.size(), " arguments but ", args.positional.size(), " were given");
+    for (size_t i = 0; i < args.positional.size(); ++i) values[i] = args.positional[i];
+    for (const auto& [keyword, value] : args.keyword) {
+      size_t i = 0;
+      while (i < names.size() && names[i].string() != keyword) ++i;
+      if (i == names.size()) return InvalidAt(loc, "TypeError: ", name, "() got an unexpected keyword argument '", keyword, "'");
+      if (!values[i].absent()) return InvalidAt(loc, "TypeError: ", name, "() got multiple values for argument '", keyword, "'");
+      values[i] = value;
+    }
+    std::vector<std::string> field_names;
+    for (size_t i = 0; i < names.size(); ++i) {
+      field_names.push_back(names[i].string());
+      if (!values[i].absent()) continue;
+      const Value* otherwise = FindInClass(type, names[i].string());
+      if (const Value* defaults = FindInClass(type, "_field_defaults")) {
+        if (Value* found = DictFind(*defaults->As<DictPayload>(), names[i])) otherwise = found;
+      }
+      if (otherwise == nullptr) return InvalidAt(loc, "TypeError: ", name, "() missing required argument: '", names[i].string(), "'");
+      values[i] = *otherwise;
+      if (otherwise->is(ValueKind::kInstance) && NameOfType(*otherwise) == "Field") {  // dataclasses.field(...)
+        TILEVM_ASSIGN_OR_RETURN(Value factory, InstanceAttr(*otherwise, "default_factory", loc));
+        if (factory.absent_or_none()) {
+          TILEVM_ASSIGN_OR_RETURN(values[i], InstanceAttr(*otherwise, "default", loc));
+        } else {
+          TILEVM_ASSIGN_OR_RETURN(values[i], CallHost(factory, {}, loc));
+        }
+      }
+    }
+    if (named_tuple) return MakeNamedTuple(name, std::move(field_names), std::move(values));
+    std::vector<std::pair<std::string, Value>> attributes;
+    for (size_t i = 0; i < names.size(); ++i) attributes.emplace_back(field_names[i], values[i]);
+    Value instance = NewInstance(type, std::move(attributes));
+    TILEVM_RETURN_IF_ERROR(CallDunder(instance, "__post_init__", {}, loc).status());
+    return instance;
+  }
+  Value instance = NewInstance(type, {});
+  if (HasBase(type, "builtins.Exception") || HasBase(type, "builtins.ValueError") || HasBase(type, "builtins.RuntimeError")) {
+    instance.As<InstancePayload>()->attributes.emplace_back("args", Value::Tuple(args.positional));
+  }
+  if (const Value* init = FindInClass(type, "__init__")) {
+    CallArgs with_self = args;
+    with_self.positional.insert(with_self.positional.begin(), instance);
+    TILEVM_RETURN_IF_ERROR(CallValue(*init, with_self, false, loc).status());
+  } else if ((!args.positional.empty() || !args.keyword.empty()) && instance.As<InstancePayload>()->attributes.empty()) {
+    return InvalidAt(loc, "TypeError: ", name, "() takes no arguments");
+  }
+  return instance;
+}
+
+absl::StatusOr<std::optional<Value>> Evaluator::Impl::CallDunder(const Value& object, absl::string_view name, std::vector<Value> args, Loc loc) {
+  const Value* method = FindInClass(object.As<InstancePayload>()->type, name);
+  if (method == nullptr) return std::optional<Value>();
+  const Value function = *method;
+  args.insert(args.begin(), object);
+  TILEVM_ASSIGN_OR_RETURN(Value value, CallHost(function, std::move(args), loc));
+  return std::optional<Value>(std::move(value));
+}
+
+bool Evaluator::Impl::IsSubclass(const Value& type, const Value& base) const {
+  if (type.is(ValueKind::kBuiltin) && base.is(ValueKind::kBuiltin)) {
+    if (type.string() == base.string() || base.string() == "builtins.object") return true;
+    absl::string_view name = type.string(), wanted = base.string();
+    if (!absl::ConsumePrefix(&name, "builtins.") || !absl::ConsumePrefix(&wanted, "builtins.")) return false;
+    if (name == "bool" && wanted == "int") return true;
+    for (; !name.empty(); name = ParentException(name)) {
+      if (name == wanted) return true;
+    }
+    return false;
+  }
+  if (type.is(ValueKind::kClass)) {
+    if (type.payload() == base.payload() || (base.is(ValueKind::kBuiltin) && base.string() == "builtins.object")) return true;
+    for (const Value& parent : type.As<ClassPayload>()->bases) {
+      if (IsSubclass(parent, base)) return true;
+    }
+  }
+  return false;
+}
+
+absl::StatusOr<bool> Evaluator::Impl::IsInstance(const Value& given, const Value& type, bool kernel, Loc loc) {
+  if (type.is(ValueKind::kTuple) || type.is(ValueKind::kList)) {
+    for (const Value& one : type.items()) {
+      TILEVM_ASSIGN_OR_RETURN(bool is, IsInstance(given, one, kernel, loc));
+      if (is) return true;
+    }
+    return false;
+  }
+  if (type.is(ValueKind::kNone)) return given.is(ValueKind::kNone);
+  if (type.is(ValueKind::kClass)) {
+    if (given.is(ValueKind::kInstance)) {
+      return IsSubclass(given.As<InstancePayload>()->type, type);
+    }
+    return given.is(ValueKind::kTuple) && !given.As<ItemsPayload>()->field_names.empty() && given.As<ItemsPayload>()->class_name == type.As<ClassPayload>()->name;
+  }
+  if (!type.is(ValueKind::kBuiltin)) {
+    if (type.is(ValueKind::kObject) && given.is(ValueKind::kObject)) return type.As<HostObject>()->type_name() == given.As<HostObject>()->type_name();
+    return InvalidAt(loc, "TypeError: isinstance() arg 2 must be a type, not ", NameOfType(type));
+  }
+  absl::string_view path = type.string();
+  if (absl::ConsumePrefix(&path, "triton.language.")) {
+    if (path == "constexpr") return kernel ? !IsTyped(given) && !given.is(ValueKind::kTuple) : given.is(ValueKind::kConstexpr);
+    if (path == "tensor") return given.is_tensor();
+    if (path == "tuple") return given.is(ValueKind::kTuple);
+    if (path == "dtype") return given.is(ValueKind::kDType) || given.is(ValueKind::kPointerType) || given.is(ValueKind::kBlockType);
+    if (path == "pointer_type") return given.is(ValueKind::kPointerType);
+    if (path == "block_type") return given.is(ValueKind::kBlockType);
+    if (path == "tensor_descriptor" || path == "tensor_descriptor_base") return given.is(ValueKind::kDescriptor);
+    return false;
+  }
+  const Value value = Unboxed(given);
+  if (value.is(ValueKind::kInstance)) {
+    const auto* instance = value.As<InstancePayload>();
+    for (const auto& [name, attribute] : instance->attributes) {
+      if (name == kAnyException && IsExceptionName(type.string())) return true;
+    }
+    if (NameOfType(value) == "Config") return absl::EndsWith(path, ".Config");
+    return IsSubclass(instance->type, type);
+  }
+  if (absl::ConsumePrefix(&path, "builtins.")) {
+    if (path == "object") return true;
+    if (path == "int") return value.is(ValueKind::kInt) || value.is(ValueKind::kBool);
+    if (path == "type") return value.is(ValueKind::kClass) || value.is(ValueKind::kBuiltin);
+    if (path == "slice") return value.is(ValueKind::kSlice);
+    if (path == "list") return value.is(ValueKind::kList) && value.As<ItemsPayload>()->class_name.empty();
+    if (path == "tuple") return value.is(ValueKind::kTuple);
+    return !IsTyped(value) && NameOfType(value) == path;  // float, str, dict, bool, set, range, NoneType
+  }
+  if (absl::EndsWith(path, "Callable")) {
+    return value.is(ValueKind::kFunction) || value.is(ValueKind::kJitFunction) || value.is(ValueKind::kBoundMethod) || value.is(ValueKind::kClass) || value.is(ValueKind::kBuiltin);
+  }
+  if (absl::EndsWith(path, "FunctionType") || absl::EndsWith(path, "LambdaType")) return value.is(ValueKind::kFunction);
+  if (absl::EndsWith(path, "JITFunction") || absl::EndsWith(path, "KernelInterface")) return value.is(ValueKind::kJitFunction);
+  if (absl::EndsWith(path, "Autotuner") || absl::EndsWith(path, "Heuristics")) return value.is(ValueKind::kJitFunction) && !value.As<JitPayload>()->wrappers.empty();
+  if (absl::EndsWith(path, ".Sequence") || absl::EndsWith(path, ".Iterable")) return value.is(ValueKind::kTuple) || value.is(ValueKind::kList) || value.is(ValueKind::kString);
+  if (absl::EndsWith(path, ".Mapping")) return value.is(ValueKind::kDict);
+  if (path == "numbers.Number" || path == "numbers.Real") return value.is_static_number();
+  if (path == "numbers.Integral") return value.is(ValueKind::kInt) || value.is(ValueKind::kBool);
+  if (value.is(ValueKind::kObject)) {
+    const std::string name = value.As<HostObject>()->type_name();
+    return name == path || name.substr(name.rfind('.') + 1) == path.substr(path.rfind('.') + 1);
+  }
+  if (path == "torch.dtype") return value.is(ValueKind::kDType);
+  return false;
+}
+
+absl::Status Evaluator::Impl::RaiseValue(const Value& given, Loc loc) {
+  Value exception = given;
+  if (given.is(ValueKind::kClass) || given.is(ValueKind::kBuiltin)) {
+    TILEVM_ASSIGN_OR_RETURN(exception, Instantiate(given, {}, loc));
+  }
+  std::string text;
+  if (exception.is(ValueKind::kInstance) || exception.is(ValueKind::kObject)) {
+    TILEVM_ASSIGN_OR_RETURN(text, ToStr(exception, loc));
+  } else {
+    return InvalidAt(loc, "TypeError: exceptions must derive from BaseException, this is a ", NameOfType(exception));
+  }
+  for (const auto& [name, value] : exception.is(ValueKind::kInstance) ? exception.As<InstancePayload>()->attributes : std::vector<std::pair<std::string, Value>>{}) {
+    if (name == kAnyException) return InvalidAt(loc, text);  // raised again as it came
+  }
+  absl::Status status = InvalidAt(loc, NameOfType(exception), text.empty() ? "" : ": ", text);
+  pending_ = exception;
+  pending_message_ = std::string(status.message());
+  return status;
+}
+
+Value Evaluator::Impl::ExceptionOf(const absl::Status& status) {
+  if (!pending_.absent() && status.message() == pending_message_) return std::exchange(pending_, Value());
+  // "KeyError: 'x'" was worded by the evaluator itself: the class is in front.
+  const std::string message(status.message());
+  const size_t colon = message.find(':');
+  const std::string name = message.substr(0, colon);
+  if (IsExceptionName(absl::StrCat("builtins.", name))) {
+    const std::string text = colon == std::string::npos ? "" : message.substr(std::min(message.size(), colon + 2));
+    return NewInstance(Value::Builtin(absl::StrCat("builtins.", name)), {{"args", Value::Tuple({Value::String(text)})}});
+  }
+  return NewInstance(Value::Builtin("builtins.Exception"), {{"args", Value::Tuple({Value::String(message)})}, {std::string(kAnyException), Value::Bool(true)}});
+}
+
+}  // namespace tilevm::specializer

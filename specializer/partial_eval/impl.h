@@ -1,0 +1,337 @@
+// Inside of the evaluator: the walk over open bytecode, shared by the families of files here.
+//
+//   value.cc            what a register holds            python_format.cc   Python's text of numbers and strings
+//   python_ops.cc       operators on static values       python_index.cc    truth, iteration, subscripts, len
+//   python_methods.cc   str, list, dict, tuple methods   python_builtins.cc range, len, sorted, ...   math_builtins.cc  math.*, functools, ...
+//   classes.cc          classes, instances, exceptions   attributes.cc      getattr, setattr
+//   triton_builtins.cc  jit, autotune, Config, cdiv      triton_types.cc    attributes of dtypes
+//   evaluator.cc        the public door                  cells.cc           module-level names
+//   walk.cc             one instruction                  control.cc         host control flow
+//   calls.cc            calls and argument binding       op_calls.cc        calls that are ops of the table
+//   kernel_if.cc, kernel_loop.cc, kernel_block.cc        dynamic control flow        specialize.cc  parameters, the whole kernel
+//
+// Two modes, by frame: a *host* frame computes; a *kernel* frame emits typed ops into `kernel_state_` for whatever is not static. Recursion of
+// the walk is bounded by call depth and by the native stack that is left.
+#ifndef TILEVM_SPECIALIZER_PARTIAL_EVAL_IMPL_H_
+#define TILEVM_SPECIALIZER_PARTIAL_EVAL_IMPL_H_
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "isa/module.h"
+#include "isa/status.h"
+#include "specializer/elaborate/elaborate.h"
+#include "specializer/ir/builder.h"
+#include "specializer/partial_eval/evaluator.h"
+#include "specializer/partial_eval/value.h"
+
+namespace tilevm::specializer {
+
+enum class Flow : uint8_t { kYield, kReturn, kBreak, kContinue };
+
+// How a region ended, and with which values (a return has exactly one).
+struct Outcome {
+  Flow flow = Flow::kYield;
+  std::vector<Value> values;
+  Loc loc;
+  const isa::Inst* terminator = nullptr;
+};
+
+// A block of the typed IR that exits may leave: a function body, a loop, one iteration. The first exit (or the loop's carried values) fixes the
+// structure and types of what leaves; every other way out has to agree.
+struct ExitTarget {
+  int token = 0;                       // attribute of the block until specialize.cc turns tokens into depths
+  bool used = false;
+  bool has_shape = false;
+  std::vector<Value> skeleton;         // static parts as they are; tensors stand for their types
+  Loc loc;                             // of the first exit
+  absl::string_view here = "at this return";         // words for messages: where a value leaves,
+  absl::string_view there = "at the first return";   // and what it is compared with
+  std::vector<std::string> names;      // of the values, if they have names
+};
+
+// What is known of a function's text, found once.
+struct FunctionInfo {
+  std::vector<const isa::Inst*> definition;  // by register; null for parameters and region arguments
+  bool has_nested_return = false;            // a return inside a region of an if or a loop
+};
+
+struct Frame {
+  const isa::Function* function = nullptr;
+  const FunctionInfo* info = nullptr;
+  bool kernel = false;
+  std::vector<Value> registers;
+  ExitTarget* return_target = nullptr;    // kernel mode, null if no exit can occur
+  ExitTarget* break_target = nullptr;     // of the innermost loop
+  ExitTarget* continue_target = nullptr;
+  std::vector<std::pair<isa::StringId, const isa::Inst*>> bound;  // kernel mode: names in scope and what bound them
+  Loc call_loc;
+};
+
+// The kernel under construction.
+struct KernelState {
+  explicit KernelState(Evaluator& evaluator) : builder(&kernel), elaborator{builder, evaluator, nullptr} {}
+  ir::Kernel kernel;
+  ir::Builder builder;
+  Elaborator elaborator;
+  int next_token = 1;
+};
+
+// A decorator waiting for its function, functools.partial: a callee with arguments already given.
+struct PartialObject : HostObject {
+  Value callee;
+  CallArgs args;
+  std::string type_name() const override { return "functools.partial"; }
+  absl::StatusOr<Value> Call(Evaluator& evaluator, const CallArgs& more, Loc loc) override;
+};
+
+// staticmethod, classmethod, property around a function, in a class body.
+struct MethodWrapper : HostObject {
+  enum class Kind { kStatic, kClass, kProperty } kind = Kind::kStatic;
+  Value function;
+  std::string type_name() const override { return kind == Kind::kStatic ? "staticmethod" : kind == Kind::kClass ? "classmethod" : "property"; }
+  absl::StatusOr<Value> Call(Evaluator& evaluator, const CallArgs& args, Loc loc) override;
+};
+
+class Evaluator::Impl {
+ public:
+  Impl(Evaluator* self, const isa::Module* module, Host* host, Limits limits);
+
+  Evaluator& self() { return *self_; }
+  const isa::Module& module() const { return *module_; }
+  Host& host() { return *host_; }
+  const std::string& String(isa::StringId id) const { return module_->strings[id]; }
+
+  // --- cells.cc: module-level names ---
+  absl::Status RunMain();
+  // kNotFound if the unit has no such name.
+  absl::StatusOr<Value> UnitGlobal(uint32_t unit, absl::string_view name, Loc loc);
+  // What `global name` means in a function of that unit: unit, imports, then Python's builtins; in a kernel with Triton's restrictions.
+  absl::StatusOr<Value> LookUpName(uint32_t unit, absl::string_view name, bool kernel, Loc loc);
+  absl::Status SetGlobal(uint32_t unit, absl::string_view name, Value value);
+  std::vector<std::string> UnitNames(uint32_t unit) const;
+
+  // --- walk.cc ---
+  absl::StatusOr<Outcome> RunRegion(Frame& frame, const isa::Region& region);
+  absl::Status RunInst(Frame& frame, const isa::Inst& inst, std::optional<Outcome>& outcome);
+  absl::StatusOr<Value> Read(Frame& frame, isa::Reg reg, Loc loc);          // an unbound name is an error
+  const Value& Raw(Frame& frame, isa::Reg reg) { return frame.registers[reg]; }
+  absl::StatusOr<std::vector<Value>> ReadAll(Frame& frame, absl::Span<const isa::Reg> regs, Loc loc);
+  std::vector<Value> RawAll(Frame& frame, absl::Span<const isa::Reg> regs);
+  void Define(Frame& frame, isa::Reg reg, Value value) { frame.registers[reg] = std::move(value); }
+  const FunctionInfo& InfoOf(const isa::Function& function);
+  std::string NameOfRegister(Frame& frame, isa::Reg reg) const;
+  Loc LocOfRegister(Frame& frame, isa::Reg reg, Loc otherwise) const;
+  Value ConstantValue(isa::ConstantId id);
+  absl::Status CountStep(Loc loc);
+  absl::Status CheckStack(Loc loc) const;
+
+  // --- control.cc: control ops; the dynamic forms are in kernel_*.cc ---
+  absl::Status RunIf(Frame& frame, const isa::Inst& inst, std::optional<Outcome>& outcome);
+  absl::Status RunTernary(Frame& frame, const isa::Inst& inst);
+  absl::Status RunAndOr(Frame& frame, const isa::Inst& inst);
+  absl::Status RunNot(Frame& frame, const isa::Inst& inst);
+  absl::Status RunFor(Frame& frame, const isa::Inst& inst, std::optional<Outcome>& outcome);
+  absl::Status RunWhile(Frame& frame, const isa::Inst& inst, std::optional<Outcome>& outcome);
+  absl::Status RunCollect(Frame& frame, const isa::Inst& inst);
+  absl::Status RunAssert(Frame& frame, const isa::Inst& inst);
+  absl::Status RunTry(Frame& frame, const isa::Inst& inst, std::optional<Outcome>& outcome);
+  absl::Status RunWith(Frame& frame, const isa::Inst& inst, std::optional<Outcome>& outcome);
+  absl::Status RunRaise(Frame& frame, const isa::Inst& inst);
+  absl::Status RunUnpack(Frame& frame, const isa::Inst& inst);
+  absl::Status DefineResults(Frame& frame, const isa::Inst& inst, std::vector<Value> values);
+  // A value of a region that yields one (conditions, operands of and/or, messages).
+  absl::StatusOr<Value> RunValueRegion(Frame& frame, const isa::Region& region);
+
+  // --- kernel_if.cc, kernel_loop.cc, kernel_block.cc: dynamic control flow ---
+  absl::Status DynamicIf(Frame& frame, const isa::Inst& inst, const Value& condition, std::optional<Outcome>& outcome);
+  absl::Status DynamicFor(Frame& frame, const isa::Inst& inst, const RangePayload& range, std::optional<Outcome>& outcome);
+  absl::Status DynamicWhile(Frame& frame, const isa::Inst& inst, std::optional<Outcome>& outcome);
+  // Unrolls over items. In kernels a break or continue under a dynamic if leaves through exits.
+  absl::Status StaticFor(Frame& frame, const isa::Inst& inst, const std::vector<Value>& items, std::optional<Outcome>& outcome);
+
+  // Emits the exit that leaves target with these values, at the insertion point.
+  absl::Status EmitExit(ExitTarget& target, std::vector<Value> values, Loc loc);
+  // The exit for a flow that leaves the current region by itself (return, break, continue).
+  absl::Status EmitFlowExit(Frame& frame, Outcome end);
+  // Turns static numbers into strong tensors, deep in tuples; everything else stays.
+  absl::StatusOr<Value> Materialize(const Value& value, Loc loc);
+  // Makes `value` agree with `expected` (numbers become tensors) or says how they differ.
+  struct Agreement {
+    absl::string_view name;      // of the variable, "" without one
+    absl::string_view here;      // "at the end of the loop's body"
+    absl::string_view there;     // "before the loop"
+    Loc loc, expected_loc;
+  };
+  absl::Status Conform(const Value& expected, Value& value, const Agreement& agreement);
+  absl::Status Disagree(const Value& expected, const Value& value, const Agreement& agreement) const;
+  // Runs `body` into a fresh region. If an exit left through target (or `always_natural` and the region ended otherwise), the region becomes a
+  // block that yields target's skeleton, and the outcome is `natural` with the block's results; else its ops go to the insertion point.
+  absl::StatusOr<Outcome> InBlock(Frame& frame, ExitTarget& target, Flow natural, bool always_natural, Loc loc,
+                                  absl::FunctionRef<absl::StatusOr<Outcome>()> body);
+  void EmitYield(absl::Span<const ir::ValueId> ids, Loc loc);
+  // Gives the exits of a finished kernel the depths of their blocks.
+  absl::Status ResolveExits(ir::Region& region, std::vector<int64_t>& blocks) const;
+  std::string Describe(const Value& value) const;   // for messages: a type, or a static value
+
+  // --- calls.cc ---
+  absl::Status RunCall(Frame& frame, const isa::Inst& inst);
+  absl::Status RunCallMethod(Frame& frame, const isa::Inst& inst);
+  absl::StatusOr<CallArgs> GatherArgs(Frame& frame, absl::Span<const isa::Reg> regs, absl::Span<const isa::StringId> names, Loc loc);
+  absl::StatusOr<Value> CallValue(const Value& callee, const CallArgs& args, bool kernel, Loc loc);
+  absl::StatusOr<Value> CallMethodOf(const Value& object, absl::string_view name, const CallArgs& args, bool kernel, Loc loc);
+  absl::StatusOr<Value> CallFunction(const FunctionPayload& function, const CallArgs& args, bool kernel, Loc loc);
+  absl::StatusOr<std::vector<Value>> BindArguments(const FunctionPayload& function, const CallArgs& args, Loc loc);
+  absl::StatusOr<Value> RunFunction(const FunctionPayload& function, std::vector<Value> params, bool kernel, Loc loc);
+  absl::StatusOr<Value> CallBuiltin(const std::string& path, const CallArgs& args, bool kernel, Loc loc);
+  // Python's `f(*args, **keywords)` on the host.
+  absl::StatusOr<Value> CallHost(const Value& callee, std::vector<Value> args, Loc loc);
+
+  // --- op_calls.cc: ops of the table with register operands in row order ---
+  absl::StatusOr<Value> RunRowOp(isa::Op op, std::vector<Value> operands, bool kernel, Loc loc);
+  absl::StatusOr<Value> CallSurface(isa::Op op, absl::string_view surface, const CallArgs& args, bool kernel, Loc loc);
+  absl::StatusOr<std::vector<Value>> MatchOperands(isa::Op op, absl::string_view surface, const CallArgs& args, Loc loc);
+  absl::StatusOr<Value> KernelPrint(const CallArgs& args, Loc loc);
+  absl::StatusOr<Value> KernelMinMax(isa::Op op, const CallArgs& args, Loc loc);
+  absl::StatusOr<Value> StaticAssert(const Value& condition, const Value& message, Loc loc);
+
+  // --- python_ops.cc, python_index.cc ---
+  absl::StatusOr<Value> Binary(isa::Op op, const Value& x, const Value& y, Loc loc);
+  absl::StatusOr<Value> Unary(isa::Op op, const Value& x, Loc loc);
+  absl::StatusOr<Value> CompareValues(isa::Op op, const Value& x, const Value& y, Loc loc);
+  absl::StatusOr<bool> LessThan(const Value& x, const Value& y, Loc loc);
+  absl::StatusOr<bool> Equals(const Value& x, const Value& y, Loc loc);
+  absl::StatusOr<bool> Contains(const Value& container, const Value& item, Loc loc);
+  bool Identical(const Value& x, const Value& y) const;
+  absl::StatusOr<bool> Truth(const Value& value, Loc loc);
+  absl::StatusOr<std::vector<Value>> Iterate(const Value& value, Loc loc);
+  absl::StatusOr<Value> Index(const Value& object, const Value& subscript, Loc loc);
+  absl::Status SetItem(const Value& object, const Value& subscript, const Value& value, Loc loc);
+  absl::Status DeleteItem(const Value& object, const Value& subscript, Loc loc);
+  absl::StatusOr<int64_t> Length(const Value& value, Loc loc);
+  absl::StatusOr<std::string> ToStr(const Value& value, Loc loc);    // str(), __str__ honoured
+  absl::StatusOr<std::string> ToRepr(const Value& value, Loc loc);
+
+  // --- attributes.cc, classes.cc ---
+  absl::StatusOr<Value> GetAttr(const Value& object, absl::string_view name, bool kernel, Loc loc);
+  absl::Status SetAttr(const Value& object, absl::string_view name, const Value& value, Loc loc);
+  absl::StatusOr<Value> MakeClass(absl::string_view name, std::vector<Value> bases, std::vector<std::pair<std::string, Value>> attributes, Loc loc);
+  absl::StatusOr<Value> Instantiate(const Value& type, const CallArgs& args, Loc loc);
+  // The attribute in the class or its bases; null if there is none.
+  const Value* FindInClass(const Value& type, absl::string_view name) const;
+  // Calls instance.__name__(args) if its class has one.
+  absl::StatusOr<std::optional<Value>> CallDunder(const Value& object, absl::string_view name, std::vector<Value> args, Loc loc);
+  absl::StatusOr<bool> IsInstance(const Value& value, const Value& type, bool kernel, Loc loc);
+  bool IsSubclass(const Value& type, const Value& base) const;
+  absl::Status RaiseValue(const Value& exception, Loc loc);   // always an error
+  absl::StatusOr<Value> InstanceAttr(const Value& instance, absl::string_view name, Loc loc);
+  absl::StatusOr<Value> ClassAttr(const Value& type, absl::string_view name, Loc loc);
+  bool HasBase(const Value& type, absl::string_view path) const;   // a builtin of that path among its bases, at any depth
+  Value ExceptionOf(const absl::Status& status);
+
+  // --- methods of static values: python_methods.cc, triton_types.cc ---
+  // kNotFound status (no payload) if the kind has no such method.
+  absl::StatusOr<Value> CallPythonMethod(const Value& object, absl::string_view name, const CallArgs& args, Loc loc);
+  bool HasPythonMethod(const Value& object, absl::string_view name) const;
+
+  // --- kernels ---
+  absl::StatusOr<ir::Kernel> Specialize(const Value& kernel, const SpecializationKey& key);
+  absl::StatusOr<Value> ArgumentOf(const ArgSpec& spec, const std::string& name, int source_index, Loc loc);
+  absl::StatusOr<const FunctionPayload*> UnderlyingFunction(const Value& kernel, Loc loc) const;
+  KernelState& kernel_state() { return *kernel_state_; }
+  bool builtin_in_kernel() const { return builtin_in_kernel_; }
+  bool in_kernel() const { return kernel_state_ != nullptr; }
+  const ir::Kernel* kernel_or_null() const { return kernel_state_ ? &kernel_state_->kernel : nullptr; }
+  std::string NameOfType(const Value& value) const { return TypeName(value, kernel_or_null()); }
+  // Depth and stack bookkeeping of a public call.
+  class EntryScope;
+
+ private:
+  friend class EntryScope;
+
+  struct CellState {
+    enum class Phase : uint8_t { kFresh, kRunning, kDone, kFailed } phase = Phase::kFresh;
+    absl::Status error;
+  };
+  struct UnitState {
+    absl::flat_hash_map<std::string, Value> globals;
+    std::vector<CellState> cells;
+    absl::flat_hash_map<std::string, std::vector<uint32_t>> definers;  // name -> cells, in order
+    absl::flat_hash_map<std::string, std::string> imports;             // name -> path
+  };
+  absl::Status RunCell(uint32_t unit, uint32_t cell);
+  absl::StatusOr<Value> ImportedValue(const std::string& path, Loc loc);
+
+  bool builtin_in_kernel_ = false;   // the native builtin that runs was called by a kernel frame
+
+  Evaluator* const self_;
+  const isa::Module* const module_;
+  Host default_host_;
+  Host* host_;
+  const Limits limits_;
+
+  std::vector<UnitState> units_;
+  bool running_main_ = false;
+  std::vector<std::optional<Value>> constants_;
+  absl::flat_hash_map<const isa::Function*, std::unique_ptr<FunctionInfo>> infos_;
+  std::unique_ptr<KernelState> kernel_state_;
+  std::vector<const isa::Function*> kernel_calls_;  // inlining stack, for recursion
+  Value handled_;            // the exception that an except clause is handling, for a bare raise
+  Value pending_;            // the exception value behind the error on its way, if a raise made it,
+  std::string pending_message_;  // and the message of that error
+  int64_t steps_ = 0;
+  int call_depth_ = 0;
+  int entries_ = 0;
+  char* stack_limit_ = nullptr;  // the walk refuses to go below
+};
+
+// Native builtins, by dotted path. Python's own are "builtins.len" and so on.
+using BuiltinFunction = absl::StatusOr<Value> (*)(Evaluator::Impl& impl, const CallArgs& args, Loc loc);
+BuiltinFunction FindBuiltin(absl::string_view path);
+// Constants by dotted path: math.pi, triton.language.float32.
+std::optional<Value> FindBuiltinValue(absl::string_view path);
+// "triton.language.math.exp2" -> "triton.language.exp2", any path to libdevice -> "libdevice.x".
+std::string NormalizePath(absl::string_view path);
+bool IsPythonBuiltin(absl::string_view name);
+bool IsExceptionName(absl::string_view name);
+
+struct BuiltinRow {
+  absl::string_view path;
+  BuiltinFunction function;
+};
+absl::Span<const BuiltinRow> PythonBuiltins();   // python_builtins.cc
+absl::Span<const BuiltinRow> SequenceBuiltins(); // sequence_builtins.cc
+absl::Span<const BuiltinRow> MathBuiltins();     // math_builtins.cc
+absl::Span<const BuiltinRow> TritonBuiltins();   // triton_builtins.cc
+
+// Attributes and methods of dtypes, pointer types and block types (triton_types.cc).
+absl::StatusOr<Value> TypeAttribute(const Value& type, absl::string_view name, Loc loc);
+bool IsTypeMethod(absl::string_view name);
+absl::StatusOr<Value> CallTypeMethod(const Value& type, absl::string_view name, const CallArgs& args, Loc loc);
+
+// --- small helpers ---
+inline Value Unboxed(const Value& value) { return value.is(ValueKind::kConstexpr) ? value.As<BoxPayload>()->inner : value; }
+Value Boxed(ValueKind kind, Value inner);
+bool IsTyped(const Value& value);           // tensor, block pointer, descriptor
+bool ContainsTyped(const Value& value);     // deep in tuples and lists
+absl::StatusOr<int64_t> ToIndex(const Value& value, absl::string_view what, Loc loc);
+const Value* FindKeyword(const CallArgs& args, absl::string_view name);
+// Positional or keyword argument number i called name; kAbsent without.
+Value Argument(const CallArgs& args, size_t i, absl::string_view name);
+// Error unless there are between least and most positional arguments and all keywords are among those named.
+absl::Status CheckArguments(const CallArgs& args, absl::string_view function, size_t least, size_t most, Loc loc,
+                            std::initializer_list<absl::string_view> keywords = {});
+void FlattenTensors(const Value& value, std::vector<ir::ValueId>& ids);
+Value MapTensors(const Value& value, absl::FunctionRef<ir::ValueId(ir::ValueId)> map);
+
+}  // namespace tilevm::specializer
+
+#endif  // TILEVM_SPECIALIZER_PARTIAL_EVAL_IMPL_H_

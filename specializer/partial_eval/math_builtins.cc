@@ -1,0 +1,301 @@
+// math.*, and the little of functools, dataclasses, copy, operator and warnings that kernel files use.
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "specializer/partial_eval/impl.h"
+
+namespace tilevm::specializer {
+
+using Impl = Evaluator::Impl;
+using isa::Op;
+
+namespace {
+
+absl::StatusOr<double> Number(Impl& impl, const Value& given, absl::string_view function, Loc loc) {
+  const Value value = Unboxed(given);
+  if (value.is(ValueKind::kFloat)) return value.float_value();
+  if (value.is_static_number()) return static_cast<double>(value.int_value());
+  if (value.is(ValueKind::kObject) || value.is(ValueKind::kInstance)) {
+    TILEVM_ASSIGN_OR_RETURN(Value number, impl.CallBuiltin("builtins.float", CallArgs{{value}, {}}, false, loc));
+    return number.float_value();
+  }
+  return InvalidAt(loc, "TypeError: ", function, ": must be a real number, not ", impl.NameOfType(value), value.is_tensor() ? "; use the function of tl on tensors" : "");
+}
+
+template <double (*kFunction)(double)>
+absl::StatusOr<Value> Unary(Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "math function", 1, 1, loc));
+  TILEVM_ASSIGN_OR_RETURN(double x, Number(impl, args.positional[0], "math", loc));
+  const double result = kFunction(x);
+  if (std::isnan(result) && !std::isnan(x)) return InvalidAt(loc, "ValueError: math domain error");
+  if (std::isinf(result) && std::isfinite(x)) {
+    return InvalidAt(loc, x == 0 || x == 1 || x == -1 ? "ValueError: math domain error" : "OverflowError: math range error");
+  }
+  return Value::Float(result);
+}
+
+template <double (*kFunction)(double, double)>
+absl::StatusOr<Value> BinaryMath(Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "math function", 2, 2, loc));
+  TILEVM_ASSIGN_OR_RETURN(double x, Number(impl, args.positional[0], "math", loc));
+  TILEVM_ASSIGN_OR_RETURN(double y, Number(impl, args.positional[1], "math", loc));
+  const double result = kFunction(x, y);
+  if (std::isnan(result) && !std::isnan(x) && !std::isnan(y)) return InvalidAt(loc, "ValueError: math domain error");
+  return Value::Float(result);
+}
+
+template <double (*kFunction)(double)>
+absl::StatusOr<Value> ToInteger(Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "math function", 1, 1, loc));
+  const Value value = Unboxed(args.positional[0]);
+  if (value.is(ValueKind::kInt) || value.is(ValueKind::kBool)) return Value::Int(value.int_value());
+  TILEVM_ASSIGN_OR_RETURN(double x, Number(impl, value, "math", loc));
+  return impl.CallBuiltin("builtins.int", CallArgs{{Value::Float(kFunction(x))}, {}}, false, loc);
+}
+
+absl::StatusOr<Value> Log(Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "math.log", 1, 2, loc));
+  TILEVM_ASSIGN_OR_RETURN(double x, Number(impl, args.positional[0], "math.log", loc));
+  if (x <= 0) return InvalidAt(loc, "ValueError: math domain error");
+  if (args.positional.size() == 1) return Value::Float(std::log(x));
+  TILEVM_ASSIGN_OR_RETURN(double base, Number(impl, args.positional[1], "math.log", loc));
+  if (base <= 0 || base == 1) return InvalidAt(loc, base == 1 ? "ZeroDivisionError: float division by zero" : "ValueError: math domain error");
+  return Value::Float(std::log(x) / std::log(base));
+}
+
+absl::StatusOr<Value> Gcd(Impl& impl, const CallArgs& args, Loc loc) {
+  int64_t result = 0;
+  for (const Value& value : args.positional) {
+    TILEVM_ASSIGN_OR_RETURN(int64_t n, ToIndex(value, "math.gcd", loc));
+    result = std::gcd(result, n);
+  }
+  (void)impl;
+  return Value::Int(result);
+}
+
+absl::StatusOr<Value> Prod(Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "math.prod", 1, 1, loc, {"start"}));
+  Value result = Value::Int(1);
+  if (const Value* start = FindKeyword(args, "start")) result = *start;
+  TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, impl.Iterate(args.positional[0], loc));
+  for (const Value& item : items) {
+    TILEVM_ASSIGN_OR_RETURN(result, impl.Binary(Op::kMul, result, item, loc));
+  }
+  return result;
+}
+
+absl::StatusOr<Value> ISqrt(Impl&, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "math.isqrt", 1, 1, loc));
+  TILEVM_ASSIGN_OR_RETURN(int64_t n, ToIndex(args.positional[0], "math.isqrt", loc));
+  if (n < 0) return InvalidAt(loc, "ValueError: isqrt() argument must be nonnegative");
+  int64_t root = static_cast<int64_t>(std::sqrt(static_cast<double>(n)));
+  while (absl::int128(root) * root > n) --root;
+  while (absl::int128(root + 1) * (root + 1) <= n) ++root;
+  return Value::Int(root);
+}
+
+template <bool (*kTest)(double)>
+absl::StatusOr<Value> Test(Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "math function", 1, 1, loc));
+  TILEVM_ASSIGN_OR_RETURN(double x, Number(impl, args.positional[0], "math", loc));
+  return Value::Bool(kTest(x));
+}
+bool IsNan(double x) { return std::isnan(x); }
+bool IsInf(double x) { return std::isinf(x); }
+bool IsFinite(double x) { return std::isfinite(x); }
+
+absl::StatusOr<Value> IsClose(Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "math.isclose", 2, 2, loc, {"rel_tol", "abs_tol"}));
+  double relative = 1e-9, absolute = 0;
+  TILEVM_ASSIGN_OR_RETURN(double a, Number(impl, args.positional[0], "math.isclose", loc));
+  TILEVM_ASSIGN_OR_RETURN(double b, Number(impl, args.positional[1], "math.isclose", loc));
+  if (const Value* given = FindKeyword(args, "rel_tol")) {
+    TILEVM_ASSIGN_OR_RETURN(relative, Number(impl, *given, "math.isclose", loc));
+  }
+  if (const Value* given = FindKeyword(args, "abs_tol")) {
+    TILEVM_ASSIGN_OR_RETURN(absolute, Number(impl, *given, "math.isclose", loc));
+  }
+  return Value::Bool(a == b || (std::isfinite(a) && std::isfinite(b) && std::fabs(a - b) <= std::max(relative * std::max(std::fabs(a), std::fabs(b)), absolute)));
+}
+
+double Sqrt(double x) { return std::sqrt(x); }
+double Exp(double x) { return std::exp(x); }
+double Exp2(double x) { return std::exp2(x); }
+double Log2(double x) { return std::log2(x); }
+double Log10(double x) { return std::log10(x); }
+double Log1p(double x) { return std::log1p(x); }
+double Expm1(double x) { return std::expm1(x); }
+double Sin(double x) { return std::sin(x); }
+double Cos(double x) { return std::cos(x); }
+double Tan(double x) { return std::tan(x); }
+double Asin(double x) { return std::asin(x); }
+double Acos(double x) { return std::acos(x); }
+double Atan(double x) { return std::atan(x); }
+double Sinh(double x) { return std::sinh(x); }
+double Cosh(double x) { return std::cosh(x); }
+double Tanh(double x) { return std::tanh(x); }
+double Erf(double x) { return std::erf(x); }
+double Fabs(double x) { return std::fabs(x); }
+double Radians(double x) { return x * 3.14159265358979323846 / 180; }
+double Degrees(double x) { return x * 180 / 3.14159265358979323846; }
+double Floor(double x) { return std::floor(x); }
+double Ceil(double x) { return std::ceil(x); }
+double Trunc(double x) { return std::trunc(x); }
+double Pow(double x, double y) { return std::pow(x, y); }
+double Fmod(double x, double y) { return std::fmod(x, y); }
+double Atan2(double x, double y) { return std::atan2(x, y); }
+double Hypot(double x, double y) { return std::hypot(x, y); }
+double CopySign(double x, double y) { return std::copysign(x, y); }
+
+// --- functools, copy, dataclasses, ... ---
+
+absl::StatusOr<Value> Partial(Impl&, const CallArgs& args, Loc loc) {
+  if (args.positional.empty()) return InvalidAt(loc, "TypeError: partial expected at least 1 argument");
+  auto partial = std::make_shared<PartialObject>();
+  partial->callee = args.positional[0];
+  partial->args = args;
+  partial->args.positional.erase(partial->args.positional.begin());
+  return Value::Shared(ValueKind::kObject, std::move(partial));
+}
+
+// lru_cache and its like, as @cache or @cache(...): results are not remembered, which a pure function does not notice.
+absl::StatusOr<Value> Cache(Impl&, const CallArgs& args, Loc) {
+  if (args.positional.size() == 1 && args.keyword.empty() && !args.positional[0].is_static_number() && !args.positional[0].is(ValueKind::kNone)) return args.positional[0];
+  return Value::Builtin("tilevm.identity");
+}
+absl::StatusOr<Value> Decorator(Impl&, const CallArgs&, Loc) { return Value::Builtin("tilevm.identity"); }
+absl::StatusOr<Value> Nothing(Impl&, const CallArgs&, Loc) { return Value::None(); }
+absl::StatusOr<Value> Second(Impl&, const CallArgs& args, Loc loc) {  // typing.cast
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "cast", 2, 2, loc));
+  return args.positional[1];
+}
+
+absl::StatusOr<Value> Copy(Impl& impl, const Value& value, bool deep, int depth, Loc loc) {
+  if (depth > 64) return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "RecursionError: copy of a structure that nests more than 64 deep");
+  const auto inner = [&](const Value& item) -> absl::StatusOr<Value> { return deep ? Copy(impl, item, true, depth + 1, loc) : absl::StatusOr<Value>(item); };
+  switch (value.kind()) {
+    case ValueKind::kList: case ValueKind::kTuple: {
+      auto copy = std::make_shared<ItemsPayload>(*value.As<ItemsPayload>());
+      for (Value& item : copy->items) {
+        TILEVM_ASSIGN_OR_RETURN(item, inner(item));
+      }
+      return Value::Shared(value.kind(), std::move(copy));
+    }
+    case ValueKind::kDict: {
+      auto copy = std::make_shared<DictPayload>(*value.As<DictPayload>());
+      for (auto& [key, item] : copy->entries) {
+        TILEVM_ASSIGN_OR_RETURN(item, inner(item));
+      }
+      return Value::Shared(value.kind(), std::move(copy));
+    }
+    case ValueKind::kInstance: {
+      auto copy = std::make_shared<InstancePayload>(*value.As<InstancePayload>());
+      for (auto& [key, item] : copy->attributes) {
+        TILEVM_ASSIGN_OR_RETURN(item, inner(item));
+      }
+      return Value::Shared(value.kind(), std::move(copy));
+    }
+    case ValueKind::kObject: {
+      absl::StatusOr<Value> clone = value.As<HostObject>()->CallMethod(impl.self(), "clone", {}, loc);
+      return clone.ok() ? *clone : value;
+    }
+    default: return value;
+  }
+}
+absl::StatusOr<Value> ShallowCopy(Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "copy.copy", 1, 1, loc));
+  return Copy(impl, args.positional[0], false, 0, loc);
+}
+absl::StatusOr<Value> DeepCopy(Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "copy.deepcopy", 1, 1, loc));
+  return Copy(impl, args.positional[0], true, 0, loc);
+}
+
+absl::StatusOr<Value> DataClass(Impl& impl, const CallArgs& args, Loc loc) {
+  if (args.positional.empty()) return Value::Builtin("dataclasses.dataclass");
+  const Value& type = args.positional[0];
+  if (!type.is(ValueKind::kClass)) return InvalidAt(loc, "TypeError: dataclass is applied to a ", impl.NameOfType(type), ", wanted a class");
+  auto* payload = type.As<ClassPayload>();
+  std::vector<Value> fields;
+  for (const Value& base : payload->bases) {
+    if (const Value* inherited = impl.FindInClass(base, "__dataclass_fields__")) fields.insert(fields.end(), inherited->items().begin(), inherited->items().end());
+  }
+  const auto add = [&fields](const Value& name) {
+    for (const Value& known : fields) {
+      if (StaticEqual(known, name)) return;
+    }
+    fields.push_back(name);
+  };
+  bool annotated = false;
+  for (const auto& [name, value] : payload->attributes) {
+    if (name != "__annotations__") continue;
+    annotated = true;
+    TILEVM_ASSIGN_OR_RETURN(std::vector<Value> names, impl.Iterate(value, loc));
+    for (const Value& field : names) add(field);
+  }
+  for (const auto& [name, value] : payload->attributes) {
+    if (!annotated && !absl::StartsWith(name, "__") && !value.is(ValueKind::kFunction) && !value.is(ValueKind::kObject)) add(Value::String(name));
+  }
+  payload->attributes.emplace_back("__dataclass_fields__", Value::Tuple(std::move(fields)));
+  return type;
+}
+
+absl::StatusOr<Value> Field(Impl&, const CallArgs& args, Loc) {
+  auto type = std::make_shared<ClassPayload>();
+  type->name = "Field";
+  auto field = std::make_shared<InstancePayload>();
+  field->type = Value::Shared(ValueKind::kClass, std::move(type));
+  for (const char* name : {"default", "default_factory"}) {
+    const Value* given = FindKeyword(args, name);
+    field->attributes.emplace_back(name, given != nullptr ? *given : Value::None());
+  }
+  return Value::Shared(ValueKind::kInstance, std::move(field));
+}
+
+template <Op kOp>
+absl::StatusOr<Value> Operator(Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "operator", 2, 2, loc));
+  return impl.Binary(kOp, args.positional[0], args.positional[1], loc);
+}
+
+constexpr BuiltinRow kRows[] = {
+    {"math.sqrt", Unary<Sqrt>}, {"math.exp", Unary<Exp>}, {"math.exp2", Unary<Exp2>}, {"math.log", Log}, {"math.log2", Unary<Log2>}, {"math.log10", Unary<Log10>},
+    {"math.log1p", Unary<Log1p>}, {"math.expm1", Unary<Expm1>}, {"math.sin", Unary<Sin>}, {"math.cos", Unary<Cos>}, {"math.tan", Unary<Tan>}, {"math.asin", Unary<Asin>},
+    {"math.acos", Unary<Acos>}, {"math.atan", Unary<Atan>}, {"math.sinh", Unary<Sinh>}, {"math.cosh", Unary<Cosh>}, {"math.tanh", Unary<Tanh>}, {"math.erf", Unary<Erf>},
+    {"math.fabs", Unary<Fabs>}, {"math.radians", Unary<Radians>}, {"math.degrees", Unary<Degrees>}, {"math.floor", ToInteger<Floor>}, {"math.ceil", ToInteger<Ceil>},
+    {"math.trunc", ToInteger<Trunc>}, {"math.pow", BinaryMath<Pow>}, {"math.fmod", BinaryMath<Fmod>}, {"math.atan2", BinaryMath<Atan2>}, {"math.hypot", BinaryMath<Hypot>},
+    {"math.copysign", BinaryMath<CopySign>}, {"math.gcd", Gcd}, {"math.prod", Prod}, {"math.isqrt", ISqrt}, {"math.isnan", Test<IsNan>}, {"math.isinf", Test<IsInf>},
+    {"math.isfinite", Test<IsFinite>}, {"math.isclose", IsClose}, {"functools.partial", Partial}, {"functools.lru_cache", Cache}, {"functools.cache", Cache},
+    {"functools.wraps", Decorator}, {"contextlib.contextmanager", Cache}, {"abc.abstractmethod", Cache}, {"copy.copy", ShallowCopy}, {"copy.deepcopy", DeepCopy},
+    {"dataclasses.dataclass", DataClass}, {"dataclasses.field", Field}, {"typing.cast", Second}, {"warnings.warn", Nothing}, {"warnings.filterwarnings", Nothing},
+    {"operator.add", Operator<Op::kAdd>}, {"operator.sub", Operator<Op::kSub>}, {"operator.mul", Operator<Op::kMul>}, {"operator.floordiv", Operator<Op::kFloorDiv>},
+};
+
+}  // namespace
+
+absl::Span<const BuiltinRow> MathBuiltins() { return kRows; }
+
+std::optional<Value> FindBuiltinValue(absl::string_view path) {
+  if (path == "math.pi") return Value::Float(3.14159265358979323846);
+  if (path == "math.e") return Value::Float(2.71828182845904523536);
+  if (path == "math.tau") return Value::Float(6.28318530717958647692);
+  if (path == "math.inf") return Value::Float(std::numeric_limits<double>::infinity());
+  if (path == "math.nan") return Value::Float(std::numeric_limits<double>::quiet_NaN());
+  if (path == "typing.TYPE_CHECKING") return Value::Bool(false);
+  if (path == "builtins.Ellipsis") return Value::Ellipsis();
+  if (path == "triton.language.PropagateNan.ALL") return Value::Bool(true);
+  if (path == "triton.language.PropagateNan.NONE") return Value::Bool(false);
+  absl::string_view name = path;
+  if (absl::ConsumePrefix(&name, "triton.language.")) {
+    if (name == "void") return Value::None();
+    if (std::optional<isa::DType> dtype = isa::DTypeFromSurfaceName(name)) return Value::DTypeOf(*dtype);
+  }
+  return std::nullopt;
+}
+
+}  // namespace tilevm::specializer

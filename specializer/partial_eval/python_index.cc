@@ -1,0 +1,366 @@
+// Truth, identity, iteration, membership, subscripts, length and text of static values.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "specializer/partial_eval/impl.h"
+
+namespace tilevm::specializer {
+
+using isa::Op;
+
+namespace {
+
+constexpr int64_t kMaxItems = int64_t{1} << 22;  // of one range or slice spelled out
+
+bool IsSet(const Value& value) { return value.is(ValueKind::kList) && value.As<ItemsPayload>()->class_name == "set"; }
+
+struct SliceBounds {
+  int64_t start, step, count;
+};
+
+// Python's slice.indices.
+absl::StatusOr<SliceBounds> Resolve(const SlicePayload& slice, int64_t size, Loc loc) {
+  int64_t step = 1;
+  if (!slice.step.absent_or_none()) {
+    TILEVM_ASSIGN_OR_RETURN(step, ToIndex(slice.step, "a slice's step", loc));
+  }
+  if (step == 0) return InvalidAt(loc, "ValueError: slice step cannot be zero");
+  const auto bound = [&](const Value& value, int64_t otherwise) -> absl::StatusOr<int64_t> {
+    if (value.absent_or_none()) return otherwise;
+    TILEVM_ASSIGN_OR_RETURN(int64_t at, ToIndex(value, "a slice's bound", loc));
+    if (at < 0) at = std::max<int64_t>(at + size, step < 0 ? -1 : 0);
+    return std::min(at, step < 0 ? size - 1 : size);
+  };
+  TILEVM_ASSIGN_OR_RETURN(int64_t start, bound(slice.start, step < 0 ? size - 1 : 0));
+  TILEVM_ASSIGN_OR_RETURN(int64_t stop, bound(slice.stop, step < 0 ? -1 : size));
+  int64_t count = 0;
+  if (step > 0 && start < stop) count = (stop - start - 1) / step + 1;
+  if (step < 0 && start > stop) count = (start - stop - 1) / -step + 1;
+  return SliceBounds{start, step, count};
+}
+
+absl::StatusOr<int64_t> Position(const Value& subscript, int64_t size, absl::string_view what, Loc loc) {
+  TILEVM_ASSIGN_OR_RETURN(int64_t at, ToIndex(subscript, absl::StrCat(what, " indices"), loc));
+  if (at < -size || at >= size) return InvalidAt(loc, "IndexError: ", what, " index ", at, " out of range (", size, " items)");
+  return at < 0 ? at + size : at;
+}
+
+absl::StatusOr<int64_t> RangeLength(const RangePayload& range, Loc loc) {
+  TILEVM_ASSIGN_OR_RETURN(int64_t start, ToIndex(range.start, "range", loc));
+  TILEVM_ASSIGN_OR_RETURN(int64_t stop, ToIndex(range.stop, "range", loc));
+  TILEVM_ASSIGN_OR_RETURN(int64_t step, ToIndex(range.step, "range", loc));
+  if (step == 0) return InvalidAt(loc, "ValueError: range() arg 3 must not be zero");
+  const absl::int128 span = step > 0 ? absl::int128(stop) - start : absl::int128(start) - stop;
+  const absl::int128 stride = step > 0 ? absl::int128(step) : -absl::int128(step);
+  return span <= 0 ? 0 : static_cast<int64_t>(std::min<absl::int128>((span + stride - 1) / stride, std::numeric_limits<int64_t>::max()));
+}
+
+}  // namespace
+
+absl::StatusOr<int64_t> ToIndex(const Value& given, absl::string_view what, Loc loc) {
+  const Value value = Unboxed(given);
+  if (!value.is(ValueKind::kInt) && !value.is(ValueKind::kBool)) {
+    return InvalidAt(loc, "TypeError: ", what, " must be integers, not ", TypeName(value, nullptr), value.is_tensor() ? " (a value known only when the kernel runs; constexpr is wanted)" : "");
+  }
+  const absl::int128 number = value.int_value();
+  if (number < std::numeric_limits<int64_t>::min() || number > std::numeric_limits<int64_t>::max()) return InvalidAt(loc, "OverflowError: ", what, ": an integer of more than 64 bits");
+  return static_cast<int64_t>(number);
+}
+
+bool Evaluator::Impl::Identical(const Value& a, const Value& b) const {
+  const Value x = Unboxed(a), y = Unboxed(b);
+  if (x.is_tensor() || y.is_tensor()) return x.kind() == y.kind() && x.tensor() == y.tensor();
+  if (x.kind() != y.kind()) return false;
+  switch (x.kind()) {
+    case ValueKind::kTuple: case ValueKind::kList: case ValueKind::kDict: case ValueKind::kInstance: case ValueKind::kObject:
+      return x.payload() == y.payload() || (x.is(ValueKind::kTuple) && x.items().empty() && y.items().empty());
+    default: return StaticEqual(x, y);
+  }
+}
+
+absl::StatusOr<bool> Evaluator::Impl::Truth(const Value& value, Loc loc) {
+  switch (value.kind()) {
+    case ValueKind::kNone: return false;
+    case ValueKind::kBool: case ValueKind::kInt: return value.int_value() != 0;
+    case ValueKind::kFloat: return value.float_value() != 0;
+    case ValueKind::kString: return !value.string().empty();
+    case ValueKind::kTuple: case ValueKind::kList: return !value.items().empty();
+    case ValueKind::kDict: return !value.As<DictPayload>()->entries.empty();
+    case ValueKind::kRange: {
+      TILEVM_ASSIGN_OR_RETURN(int64_t length, RangeLength(*value.As<RangePayload>(), loc));
+      return length > 0;
+    }
+    case ValueKind::kConstexpr: return Truth(value.As<BoxPayload>()->inner, loc);
+    case ValueKind::kObject: return value.As<HostObject>()->Truth(*self_, loc);
+    case ValueKind::kInstance: {
+      TILEVM_ASSIGN_OR_RETURN(std::optional<Value> truth, CallDunder(value, "__bool__", {}, loc));
+      if (truth.has_value()) return Truth(*truth, loc);
+      TILEVM_ASSIGN_OR_RETURN(std::optional<Value> length, CallDunder(value, "__len__", {}, loc));
+      if (length.has_value()) return Truth(*length, loc);
+      return true;
+    }
+    case ValueKind::kTensor: case ValueKind::kBlockPtr: case ValueKind::kDescriptor:
+      return InvalidAt(loc, "a constexpr condition is wanted, this is ", NameOfType(value), ", known only when the kernel runs");
+    case ValueKind::kUnbound: return InvalidAt(loc, "NameError: name '", value.As<UnboundPayload>()->name, "' is not defined here");
+    default: return true;
+  }
+}
+
+absl::StatusOr<std::vector<Value>> Evaluator::Impl::Iterate(const Value& value, Loc loc) {
+  switch (value.kind()) {
+    case ValueKind::kTuple: case ValueKind::kList: return value.items();
+    case ValueKind::kDict: {
+      std::vector<Value> keys;
+      for (const auto& [key, item] : value.As<DictPayload>()->entries) keys.push_back(key);
+      return keys;
+    }
+    case ValueKind::kString: {
+      std::vector<Value> characters;
+      const std::string& text = value.string();
+      for (size_t i = 0; i < text.size();) {
+        size_t size = 1;  // a UTF-8 character
+        while (i + size < text.size() && (static_cast<unsigned char>(text[i + size]) & 0xc0) == 0x80) ++size;
+        characters.push_back(Value::String(text.substr(i, size)));
+        i += size;
+      }
+      return characters;
+    }
+    case ValueKind::kRange: {
+      const auto* range = value.As<RangePayload>();
+      TILEVM_ASSIGN_OR_RETURN(int64_t length, RangeLength(*range, loc));
+      if (length > kMaxItems) return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "a range of ", length, " items is spelled out; the limit is ", kMaxItems);
+      std::vector<Value> items;
+      items.reserve(static_cast<size_t>(length));
+      absl::int128 at = range->start.int_value();
+      for (int64_t i = 0; i < length; ++i, at += range->step.int_value()) items.push_back(Value::Int(at));
+      return items;
+    }
+    case ValueKind::kConstexpr: return Iterate(value.As<BoxPayload>()->inner, loc);
+    case ValueKind::kSpread: return Iterate(value.As<BoxPayload>()->inner, loc);
+    case ValueKind::kInstance: {
+      TILEVM_ASSIGN_OR_RETURN(std::optional<Value> iterator, CallDunder(value, "__iter__", {}, loc));
+      if (iterator.has_value() && !iterator->is(ValueKind::kInstance)) return Iterate(*iterator, loc);
+      break;
+    }
+    case ValueKind::kObject: {
+      auto* object = value.As<HostObject>();
+      TILEVM_ASSIGN_OR_RETURN(int64_t length, object->Length(*self_, loc));
+      if (length > kMaxItems) return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "iterating over ", length, " items; the limit is ", kMaxItems);
+      std::vector<Value> items;
+      for (int64_t i = 0; i < length; ++i) {
+        TILEVM_ASSIGN_OR_RETURN(Value item, object->Index(*self_, Value::Int(i), loc));
+        items.push_back(std::move(item));
+      }
+      return items;
+    }
+    default: break;
+  }
+  return InvalidAt(loc, "TypeError: '", NameOfType(value), "' object is not iterable");
+}
+
+absl::StatusOr<bool> Evaluator::Impl::Contains(const Value& container, const Value& item, Loc loc) {
+  switch (container.kind()) {
+    case ValueKind::kString:
+      if (!item.is(ValueKind::kString)) return InvalidAt(loc, "TypeError: 'in <string>' requires string as left operand, not ", NameOfType(item));
+      return absl::StrContains(container.string(), item.string());
+    case ValueKind::kDict: return DictFind(*container.As<DictPayload>(), item) != nullptr;
+    case ValueKind::kConstexpr: return Contains(container.As<BoxPayload>()->inner, item, loc);
+    case ValueKind::kRange: {
+      if (!item.is(ValueKind::kInt) && !item.is(ValueKind::kBool)) return false;
+      const auto* range = container.As<RangePayload>();
+      TILEVM_ASSIGN_OR_RETURN(int64_t length, RangeLength(*range, loc));
+      const absl::int128 offset = item.int_value() - range->start.int_value(), step = range->step.int_value();
+      return length > 0 && offset % step == 0 && offset / step >= 0 && offset / step < length;
+    }
+    case ValueKind::kInstance: {
+      TILEVM_ASSIGN_OR_RETURN(std::optional<Value> found, CallDunder(container, "__contains__", {item}, loc));
+      if (found.has_value()) return Truth(*found, loc);
+      break;
+    }
+    case ValueKind::kObject: {
+      absl::StatusOr<Value> found = container.As<HostObject>()->CallMethod(*self_, "__contains__", CallArgs{{item}, {}}, loc);
+      if (found.ok()) return Truth(*found, loc);
+      break;
+    }
+    default: break;
+  }
+  TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, Iterate(container, loc));
+  for (const Value& other : items) {
+    TILEVM_ASSIGN_OR_RETURN(bool equal, Equals(other, item, loc));
+    if (equal) return true;
+  }
+  return false;
+}
+
+absl::StatusOr<int64_t> Evaluator::Impl::Length(const Value& value, Loc loc) {
+  switch (value.kind()) {
+    case ValueKind::kString: {
+      int64_t length = 0;
+      for (char c : value.string()) length += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+      return length;
+    }
+    case ValueKind::kTuple: case ValueKind::kList: return static_cast<int64_t>(value.items().size());
+    case ValueKind::kDict: return static_cast<int64_t>(value.As<DictPayload>()->entries.size());
+    case ValueKind::kRange: return RangeLength(*value.As<RangePayload>(), loc);
+    case ValueKind::kConstexpr: return Length(value.As<BoxPayload>()->inner, loc);
+    case ValueKind::kObject: return value.As<HostObject>()->Length(*self_, loc);
+    case ValueKind::kInstance: {
+      TILEVM_ASSIGN_OR_RETURN(std::optional<Value> length, CallDunder(value, "__len__", {}, loc));
+      if (length.has_value()) return ToIndex(*length, "__len__", loc);
+      break;
+    }
+    default: break;
+  }
+  return InvalidAt(loc, "TypeError: object of type '", NameOfType(value), "' has no len()");
+}
+
+absl::StatusOr<Value> Evaluator::Impl::Index(const Value& object, const Value& given, Loc loc) {
+  const Value subscript = Unboxed(given);
+  switch (object.kind()) {
+    case ValueKind::kTuple: case ValueKind::kList: {
+      if (IsSet(object)) break;
+      const std::vector<Value>& items = object.items();
+      const int64_t size = static_cast<int64_t>(items.size());
+      if (subscript.is(ValueKind::kSlice)) {
+        TILEVM_ASSIGN_OR_RETURN(SliceBounds bounds, Resolve(*subscript.As<SlicePayload>(), size, loc));
+        std::vector<Value> part;
+        for (int64_t i = 0; i < bounds.count; ++i) part.push_back(items[static_cast<size_t>(bounds.start + i * bounds.step)]);
+        return object.is(ValueKind::kTuple) ? Value::Tuple(std::move(part)) : Value::List(std::move(part));
+      }
+      TILEVM_ASSIGN_OR_RETURN(int64_t at, Position(subscript, size, object.is(ValueKind::kTuple) ? "tuple" : "list", loc));
+      return items[static_cast<size_t>(at)];
+    }
+    case ValueKind::kString: {
+      TILEVM_ASSIGN_OR_RETURN(std::vector<Value> characters, Iterate(object, loc));
+      const int64_t size = static_cast<int64_t>(characters.size());
+      if (subscript.is(ValueKind::kSlice)) {
+        TILEVM_ASSIGN_OR_RETURN(SliceBounds bounds, Resolve(*subscript.As<SlicePayload>(), size, loc));
+        std::string part;
+        for (int64_t i = 0; i < bounds.count; ++i) part += characters[static_cast<size_t>(bounds.start + i * bounds.step)].string();
+        return Value::String(std::move(part));
+      }
+      TILEVM_ASSIGN_OR_RETURN(int64_t at, Position(subscript, size, "string", loc));
+      return characters[static_cast<size_t>(at)];
+    }
+    case ValueKind::kDict: {
+      Value* found = DictFind(*object.As<DictPayload>(), subscript);
+      if (found == nullptr) return InvalidAt(loc, "KeyError: ", Repr(subscript));
+      return *found;
+    }
+    case ValueKind::kRange: {
+      TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, Iterate(object, loc));
+      TILEVM_ASSIGN_OR_RETURN(int64_t at, Position(subscript, static_cast<int64_t>(items.size()), "range", loc));
+      return items[static_cast<size_t>(at)];
+    }
+    case ValueKind::kConstexpr: return Index(object.As<BoxPayload>()->inner, subscript, loc);
+    case ValueKind::kObject: return object.As<HostObject>()->Index(*self_, subscript, loc);
+    case ValueKind::kInstance: {
+      TILEVM_ASSIGN_OR_RETURN(std::optional<Value> item, CallDunder(object, "__getitem__", {subscript}, loc));
+      if (item.has_value()) return *item;
+      break;
+    }
+    case ValueKind::kJitFunction: case ValueKind::kFunction: {
+      const bool kernel = object.is(ValueKind::kJitFunction) ||
+                          module_->functions[object.As<FunctionPayload>()->function].kind == isa::FunctionKind::kKernel;
+      if (!kernel) break;
+      auto launcher = std::make_shared<BoundMethodPayload>();
+      launcher->object = object;
+      launcher->name = "[grid]";
+      launcher->function = subscript;
+      return Value::Shared(ValueKind::kBoundMethod, std::move(launcher));
+    }
+    // Type hints are kept as text, but `list[int]` and `Optional[int]` may also stand in an expression.
+    case ValueKind::kBuiltin: case ValueKind::kClass: return object;
+    default: break;
+  }
+  return InvalidAt(loc, "TypeError: '", NameOfType(object), "' object is not subscriptable");
+}
+
+absl::Status Evaluator::Impl::SetItem(const Value& object, const Value& given, const Value& value, Loc loc) {
+  const Value subscript = Unboxed(given);
+  switch (object.kind()) {
+    case ValueKind::kList: {
+      std::vector<Value>& items = object.mutable_items();
+      const int64_t size = static_cast<int64_t>(items.size());
+      if (subscript.is(ValueKind::kSlice)) {
+        TILEVM_ASSIGN_OR_RETURN(SliceBounds bounds, Resolve(*subscript.As<SlicePayload>(), size, loc));
+        TILEVM_ASSIGN_OR_RETURN(std::vector<Value> part, Iterate(value, loc));
+        if (bounds.step == 1) {
+          const auto first = items.begin() + std::min(bounds.start, size);
+          items.erase(first, first + bounds.count);
+          items.insert(items.begin() + std::min(bounds.start, size), part.begin(), part.end());
+          return absl::OkStatus();
+        }
+        if (static_cast<int64_t>(part.size()) != bounds.count) return InvalidAt(loc, "ValueError: ", part.size(), " values for a slice of ", bounds.count);
+        for (int64_t i = 0; i < bounds.count; ++i) items[static_cast<size_t>(bounds.start + i * bounds.step)] = part[static_cast<size_t>(i)];
+        return absl::OkStatus();
+      }
+      TILEVM_ASSIGN_OR_RETURN(int64_t at, Position(subscript, size, "list", loc));
+      items[static_cast<size_t>(at)] = value;
+      return absl::OkStatus();
+    }
+    case ValueKind::kDict: {
+      if (subscript.is(ValueKind::kList) || subscript.is(ValueKind::kDict)) return InvalidAt(loc, "TypeError: unhashable type: '", NameOfType(subscript), "'");
+      auto* dict = object.As<DictPayload>();
+      if (Value* found = DictFind(*dict, subscript)) {
+        *found = value;
+      } else {
+        dict->entries.emplace_back(subscript, value);
+      }
+      return absl::OkStatus();
+    }
+    case ValueKind::kObject: return object.As<HostObject>()->SetItem(*self_, subscript, value, loc);
+    case ValueKind::kInstance: {
+      TILEVM_ASSIGN_OR_RETURN(std::optional<Value> done, CallDunder(object, "__setitem__", {subscript, value}, loc));
+      if (done.has_value()) return absl::OkStatus();
+      break;
+    }
+    default: break;
+  }
+  return InvalidAt(loc, "TypeError: '", NameOfType(object), "' object does not support item assignment");
+}
+
+absl::Status Evaluator::Impl::DeleteItem(const Value& object, const Value& subscript, Loc loc) {
+  if (object.is(ValueKind::kDict)) {
+    auto& entries = object.As<DictPayload>()->entries;
+    for (size_t i = 0; i < entries.size(); ++i) {
+      if (!StaticEqual(entries[i].first, subscript)) continue;
+      entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(i));
+      return absl::OkStatus();
+    }
+    return InvalidAt(loc, "KeyError: ", Repr(subscript));
+  }
+  if (object.is(ValueKind::kList)) {
+    std::vector<Value>& items = object.mutable_items();
+    if (subscript.is(ValueKind::kSlice)) return SetItem(object, subscript, Value::List({}), loc);
+    TILEVM_ASSIGN_OR_RETURN(int64_t at, Position(subscript, static_cast<int64_t>(items.size()), "list", loc));
+    items.erase(items.begin() + at);
+    return absl::OkStatus();
+  }
+  return InvalidAt(loc, "TypeError: '", NameOfType(object), "' object does not support item deletion");
+}
+
+absl::StatusOr<std::string> Evaluator::Impl::ToStr(const Value& value, Loc loc) {
+  if (value.is(ValueKind::kInstance)) {
+    for (const char* name : {"__str__", "__repr__"}) {
+      TILEVM_ASSIGN_OR_RETURN(std::optional<Value> text, CallDunder(value, name, {}, loc));
+      if (text.has_value() && text->is(ValueKind::kString)) return text->string();
+    }
+  }
+  if (IsTyped(value)) return NameOfType(value);
+  return Str(value);
+}
+
+absl::StatusOr<std::string> Evaluator::Impl::ToRepr(const Value& value, Loc loc) {
+  if (value.is(ValueKind::kInstance)) {
+    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> text, CallDunder(value, "__repr__", {}, loc));
+    if (text.has_value() && text->is(ValueKind::kString)) return text->string();
+  }
+  if (IsTyped(value)) return NameOfType(value);
+  return Repr(value);
+}
+
+}  // namespace tilevm::specializer

@@ -1,0 +1,613 @@
+// Methods of Python's own types: str, list, dict, set, tuple, int, float, and the few of functions and classes that the evaluator gives itself.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "specializer/partial_eval/impl.h"
+#include "specializer/partial_eval/python_format.h"
+
+namespace tilevm::specializer {
+
+using Impl = Evaluator::Impl;
+using isa::Op;
+
+namespace {
+
+struct MethodCall {
+  Impl& impl;
+  const Value& self;
+  absl::string_view name;
+  const CallArgs& args;
+  Loc loc;
+
+  size_t count() const { return args.positional.size(); }
+  absl::Status Check(size_t least, size_t most, std::initializer_list<absl::string_view> keywords = {}) const {
+    return CheckArguments(args, name, least, most, loc, keywords);
+  }
+  absl::StatusOr<std::string> Text(size_t i, absl::string_view keyword = "") const {
+    const Value value = Unboxed(Argument(args, i, keyword));
+    if (!value.is(ValueKind::kString)) return InvalidAt(loc, "TypeError: ", name, "() argument must be str, not ", impl.NameOfType(value));
+    return value.string();
+  }
+};
+
+using MethodFunction = absl::StatusOr<Value> (*)(const MethodCall&);
+struct MethodRow {
+  absl::string_view name;
+  MethodFunction function;
+};
+
+// --- str ---
+
+absl::StatusOr<Value> Upper(const MethodCall& c) { return Value::String(absl::AsciiStrToUpper(c.self.string())); }
+absl::StatusOr<Value> Lower(const MethodCall& c) { return Value::String(absl::AsciiStrToLower(c.self.string())); }
+absl::StatusOr<Value> Capitalize(const MethodCall& c) {
+  std::string text = absl::AsciiStrToLower(c.self.string());
+  if (!text.empty()) text[0] = absl::ascii_toupper(text[0]);
+  return Value::String(std::move(text));
+}
+absl::StatusOr<Value> Title(const MethodCall& c) {
+  std::string text = c.self.string();
+  bool start = true;
+  for (char& ch : text) {
+    ch = start ? absl::ascii_toupper(ch) : absl::ascii_tolower(ch);
+    start = !absl::ascii_isalpha(ch);
+  }
+  return Value::String(std::move(text));
+}
+
+absl::StatusOr<Value> Affix(const MethodCall& c, bool start) {
+  TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
+  const Value& given = c.args.positional[0];
+  const std::vector<Value> options = given.is(ValueKind::kTuple) ? given.items() : std::vector<Value>{given};
+  for (const Value& option : options) {
+    if (!option.is(ValueKind::kString)) return InvalidAt(c.loc, "TypeError: ", c.name, " first arg must be str or a tuple of str");
+    if (start ? absl::StartsWith(c.self.string(), option.string()) : absl::EndsWith(c.self.string(), option.string())) return Value::Bool(true);
+  }
+  return Value::Bool(false);
+}
+absl::StatusOr<Value> StartsWith(const MethodCall& c) { return Affix(c, true); }
+absl::StatusOr<Value> EndsWith(const MethodCall& c) { return Affix(c, false); }
+
+absl::StatusOr<Value> Remove(const MethodCall& c, bool prefix) {
+  TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
+  TILEVM_ASSIGN_OR_RETURN(std::string affix, c.Text(0));
+  const std::string& text = c.self.string();
+  if (prefix && absl::StartsWith(text, affix)) return Value::String(text.substr(affix.size()));
+  if (!prefix && absl::EndsWith(text, affix)) return Value::String(text.substr(0, text.size() - affix.size()));
+  return c.self;
+}
+absl::StatusOr<Value> RemovePrefix(const MethodCall& c) { return Remove(c, true); }
+absl::StatusOr<Value> RemoveSuffix(const MethodCall& c) { return Remove(c, false); }
+
+absl::StatusOr<Value> StripSides(const MethodCall& c, bool left, bool right) {
+  TILEVM_RETURN_IF_ERROR(c.Check(0, 1));
+  std::string set = " \t\n\r\v\f";
+  if (c.count() == 1 && !c.args.positional[0].is(ValueKind::kNone)) {
+    TILEVM_ASSIGN_OR_RETURN(set, c.Text(0));
+  }
+  absl::string_view text = c.self.string();
+  while (left && !text.empty() && absl::StrContains(set, text.substr(0, 1))) text.remove_prefix(1);
+  while (right && !text.empty() && absl::StrContains(set, text.substr(text.size() - 1))) text.remove_suffix(1);
+  return Value::String(std::string(text));
+}
+absl::StatusOr<Value> Strip(const MethodCall& c) { return StripSides(c, true, true); }
+absl::StatusOr<Value> LeftStrip(const MethodCall& c) { return StripSides(c, true, false); }
+absl::StatusOr<Value> RightStrip(const MethodCall& c) { return StripSides(c, false, true); }
+
+Value Strings(const std::vector<std::string>& parts) {
+  std::vector<Value> items;
+  for (const std::string& part : parts) items.push_back(Value::String(part));
+  return Value::List(std::move(items));
+}
+
+absl::StatusOr<Value> Split(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.Check(0, 2, {"sep", "maxsplit"}));
+  int64_t limit = -1;
+  if (Value given = Argument(c.args, 1, "maxsplit"); !given.absent()) {
+    TILEVM_ASSIGN_OR_RETURN(limit, ToIndex(given, "maxsplit", c.loc));
+  }
+  const bool from_right = c.name == "rsplit" && limit >= 0;
+  if (Value given = Argument(c.args, 0, "sep"); given.absent_or_none()) {
+    std::vector<std::string> parts = absl::StrSplit(c.self.string(), absl::ByAnyChar(" \t\n\r\v\f"), absl::SkipEmpty());
+    if (limit >= 0 && static_cast<int64_t>(parts.size()) > limit + 1) return UnimplementedAt(c.loc, "split with maxsplit but without a separator");
+    return Strings(parts);
+  }
+  TILEVM_ASSIGN_OR_RETURN(std::string separator, c.Text(0, "sep"));
+  if (separator.empty()) return InvalidAt(c.loc, "ValueError: empty separator");
+  std::vector<std::string> parts = absl::StrSplit(c.self.string(), separator);
+  while (limit >= 0 && static_cast<int64_t>(parts.size()) > limit + 1) {
+    const size_t at = from_right ? 0 : parts.size() - 2;
+    parts[at] = absl::StrCat(parts[at], separator, parts[at + 1]);
+    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+  }
+  return Strings(parts);
+}
+
+absl::StatusOr<Value> SplitLines(const MethodCall& c) {
+  std::vector<std::string> parts = absl::StrSplit(c.self.string(), '\n');
+  if (!parts.empty() && parts.back().empty()) parts.pop_back();
+  return Strings(parts);
+}
+
+absl::StatusOr<Value> Partition(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
+  TILEVM_ASSIGN_OR_RETURN(std::string separator, c.Text(0));
+  if (separator.empty()) return InvalidAt(c.loc, "ValueError: empty separator");
+  const std::string& text = c.self.string();
+  const bool last = c.name == "rpartition";
+  const size_t at = last ? text.rfind(separator) : text.find(separator);
+  if (at == std::string::npos) {
+    const Value empty = Value::String("");
+    return last ? Value::Tuple({empty, empty, c.self}) : Value::Tuple({c.self, empty, empty});
+  }
+  return Value::Tuple({Value::String(text.substr(0, at)), Value::String(separator), Value::String(text.substr(at + separator.size()))});
+}
+
+absl::StatusOr<Value> JoinText(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
+  TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, c.impl.Iterate(c.args.positional[0], c.loc));
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (!items[i].is(ValueKind::kString)) return InvalidAt(c.loc, "TypeError: sequence item ", i, ": expected str instance, ", c.impl.NameOfType(items[i]), " found");
+    parts.push_back(items[i].string());
+  }
+  return Value::String(absl::StrJoin(parts, c.self.string()));
+}
+
+absl::StatusOr<Value> Replace(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.Check(2, 3));
+  TILEVM_ASSIGN_OR_RETURN(std::string from, c.Text(0));
+  TILEVM_ASSIGN_OR_RETURN(std::string to, c.Text(1));
+  int64_t limit = -1;
+  if (c.count() == 3) {
+    TILEVM_ASSIGN_OR_RETURN(limit, ToIndex(c.args.positional[2], "count", c.loc));
+  }
+  if (from.empty()) return UnimplementedAt(c.loc, "replace of an empty string");
+  std::string out;
+  absl::string_view text = c.self.string();
+  while (limit != 0) {
+    const size_t at = text.find(from);
+    if (at == absl::string_view::npos) break;
+    absl::StrAppend(&out, text.substr(0, at), to);
+    text.remove_prefix(at + from.size());
+    if (limit > 0) --limit;
+  }
+  absl::StrAppend(&out, text);
+  return Value::String(std::move(out));
+}
+
+absl::StatusOr<Value> FindText(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
+  TILEVM_ASSIGN_OR_RETURN(std::string part, c.Text(0));
+  const size_t at = c.name[0] == 'r' ? c.self.string().rfind(part) : c.self.string().find(part);
+  if (at != std::string::npos) return Value::Int(static_cast<int64_t>(at));
+  if (absl::EndsWith(c.name, "index")) return InvalidAt(c.loc, "ValueError: substring not found");
+  return Value::Int(-1);
+}
+
+absl::StatusOr<Value> CountText(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
+  TILEVM_ASSIGN_OR_RETURN(std::string part, c.Text(0));
+  if (part.empty()) return Value::Int(static_cast<int64_t>(c.self.string().size()) + 1);
+  int64_t count = 0;
+  for (size_t at = c.self.string().find(part); at != std::string::npos; at = c.self.string().find(part, at + part.size())) ++count;
+  return Value::Int(count);
+}
+
+template <bool (*kTest)(unsigned char)>
+absl::StatusOr<Value> AllAre(const MethodCall& c) {
+  const std::string& text = c.self.string();
+  return Value::Bool(!text.empty() && std::all_of(text.begin(), text.end(), [](char ch) { return kTest(static_cast<unsigned char>(ch)); }));
+}
+bool IsDigit(unsigned char ch) { return absl::ascii_isdigit(ch); }
+bool IsAlpha(unsigned char ch) { return absl::ascii_isalpha(ch); }
+bool IsAlnum(unsigned char ch) { return absl::ascii_isalnum(ch); }
+bool IsSpace(unsigned char ch) { return absl::ascii_isspace(ch); }
+absl::StatusOr<Value> IsUpper(const MethodCall& c) { return Value::Bool(c.self.string() == absl::AsciiStrToUpper(c.self.string()) && c.self.string() != absl::AsciiStrToLower(c.self.string())); }
+absl::StatusOr<Value> IsLower(const MethodCall& c) { return Value::Bool(c.self.string() == absl::AsciiStrToLower(c.self.string()) && c.self.string() != absl::AsciiStrToUpper(c.self.string())); }
+
+absl::StatusOr<Value> Justify(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.Check(1, 2));
+  TILEVM_ASSIGN_OR_RETURN(int64_t width, ToIndex(c.args.positional[0], "width", c.loc));
+  std::string fill = c.name == "zfill" ? "0" : " ";
+  if (c.count() == 2) {
+    TILEVM_ASSIGN_OR_RETURN(fill, c.Text(1));
+    if (fill.size() != 1) return InvalidAt(c.loc, "TypeError: the fill character must be exactly one character long");
+  }
+  const char align = c.name == "ljust" ? '<' : c.name == "center" ? '^' : '>';
+  if (width <= 0) return c.self;
+  TILEVM_ASSIGN_OR_RETURN(std::string text, FormatValue(c.self, absl::StrCat(fill, std::string(1, align), width), c.loc));
+  return Value::String(std::move(text));
+}
+
+// "...".format(...): fields by position, by number, by name, with attributes and items, and a format specifier.
+absl::StatusOr<Value> FormatText(const MethodCall& c) {
+  std::string out;
+  absl::string_view text = c.self.string();
+  size_t next = 0;
+  while (!text.empty()) {
+    const size_t at = text.find_first_of("{}");
+    absl::StrAppend(&out, text.substr(0, at));
+    if (at == absl::string_view::npos) break;
+    text.remove_prefix(at);
+    if (text.size() > 1 && text[1] == text[0]) {
+      out.push_back(text[0]);
+      text.remove_prefix(2);
+      continue;
+    }
+    const size_t end = text.find('}');
+    if (text[0] == '}' || end == absl::string_view::npos) return InvalidAt(c.loc, "ValueError: a single '", text.substr(0, 1), "' in format string");
+    absl::string_view field = text.substr(1, end - 1), spec;
+    text.remove_prefix(end + 1);
+    if (const size_t colon = field.find(':'); colon != absl::string_view::npos) {
+      spec = field.substr(colon + 1);
+      field = field.substr(0, colon);
+    }
+    bool as_repr = false;
+    if (const size_t bang = field.find('!'); bang != absl::string_view::npos) {
+      as_repr = field.substr(bang + 1) == "r";
+      field = field.substr(0, bang);
+    }
+    const size_t dot = field.find_first_of(".[");
+    absl::string_view head = field.substr(0, dot), rest = dot == absl::string_view::npos ? "" : field.substr(dot);
+    Value value;
+    if (head.empty() || absl::ascii_isdigit(head[0])) {
+      size_t index = next;
+      if (head.empty()) {
+        ++next;
+      } else if (head.size() > 4) {
+        return InvalidAt(c.loc, "IndexError: replacement index ", head, " out of range");
+      } else {
+        index = static_cast<size_t>(std::stoul(std::string(head)));
+      }
+      if (index >= c.count()) return InvalidAt(c.loc, "IndexError: replacement index ", index, " out of range for positional args tuple");
+      value = c.args.positional[index];
+    } else {
+      const Value* found = FindKeyword(c.args, head);
+      if (found == nullptr) return InvalidAt(c.loc, "KeyError: ", QuoteString(head));
+      value = *found;
+    }
+    while (!rest.empty()) {
+      if (rest[0] == '.') {
+        const size_t stop = std::min(rest.find_first_of(".[", 1), rest.size());
+        TILEVM_ASSIGN_OR_RETURN(value, c.impl.GetAttr(value, rest.substr(1, stop - 1), false, c.loc));
+        rest.remove_prefix(stop);
+      } else {
+        const size_t stop = rest.find(']');
+        if (stop == absl::string_view::npos) return InvalidAt(c.loc, "ValueError: expected ']' before end of string");
+        absl::string_view key = rest.substr(1, stop - 1);
+        const bool number = !key.empty() && std::all_of(key.begin(), key.end(), absl::ascii_isdigit) && key.size() < 9;
+        TILEVM_ASSIGN_OR_RETURN(value, c.impl.Index(value, number ? Value::Int(std::stol(std::string(key))) : Value::String(std::string(key)), c.loc));
+        rest.remove_prefix(stop + 1);
+      }
+    }
+    if (as_repr) {
+      TILEVM_ASSIGN_OR_RETURN(std::string repr, c.impl.ToRepr(value, c.loc));
+      value = Value::String(std::move(repr));
+    }
+    TILEVM_ASSIGN_OR_RETURN(Value piece, c.impl.CallBuiltin("builtins.format", CallArgs{{value, Value::String(std::string(spec))}, {}}, false, c.loc));
+    out += piece.string();
+  }
+  return Value::String(std::move(out));
+}
+
+absl::StatusOr<Value> Itself(const MethodCall& c) { return c.self; }
+
+// --- list, tuple ---
+
+absl::StatusOr<Value> Append(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
+  c.self.mutable_items().push_back(c.args.positional[0]);
+  return Value::None();
+}
+absl::StatusOr<Value> Extend(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
+  TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, c.impl.Iterate(c.args.positional[0], c.loc));
+  c.self.mutable_items().insert(c.self.mutable_items().end(), items.begin(), items.end());
+  return Value::None();
+}
+absl::StatusOr<Value> Insert(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.Check(2, 2));
+  TILEVM_ASSIGN_OR_RETURN(int64_t at, ToIndex(c.args.positional[0], "the position", c.loc));
+  std::vector<Value>& items = c.self.mutable_items();
+  const int64_t size = static_cast<int64_t>(items.size());
+  if (at < 0) at = std::max<int64_t>(0, at + size);
+  items.insert(items.begin() + std::min(at, size), c.args.positional[1]);
+  return Value::None();
+}
+absl::StatusOr<Value> Pop(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.Check(0, 1));
+  std::vector<Value>& items = c.self.mutable_items();
+  int64_t at = -1;
+  if (c.count() == 1) {
+    TILEVM_ASSIGN_OR_RETURN(at, ToIndex(c.args.positional[0], "the position", c.loc));
+  }
+  if (at < 0) at += static_cast<int64_t>(items.size());
+  if (at < 0 || at >= static_cast<int64_t>(items.size())) return InvalidAt(c.loc, "IndexError: pop ", items.empty() ? "from empty list" : "index out of range");
+  Value item = items[static_cast<size_t>(at)];
+  items.erase(items.begin() + at);
+  return item;
+}
+absl::StatusOr<Value> RemoveItem(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
+  std::vector<Value>& items = c.self.mutable_items();
+  for (size_t i = 0; i < items.size(); ++i) {
+    TILEVM_ASSIGN_OR_RETURN(bool equal, c.impl.Equals(items[i], c.args.positional[0], c.loc));
+    if (!equal) continue;
+    items.erase(items.begin() + static_cast<std::ptrdiff_t>(i));
+    return Value::None();
+  }
+  return InvalidAt(c.loc, "ValueError: list.remove(x): x not in list");
+}
+absl::StatusOr<Value> IndexOf(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
+  const std::vector<Value>& items = c.self.items();
+  for (size_t i = 0; i < items.size(); ++i) {
+    TILEVM_ASSIGN_OR_RETURN(bool equal, c.impl.Equals(items[i], c.args.positional[0], c.loc));
+    if (equal) return Value::Int(static_cast<int64_t>(i));
+  }
+  return InvalidAt(c.loc, "ValueError: ", Repr(c.args.positional[0]), " is not in the sequence");
+}
+absl::StatusOr<Value> CountItems(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
+  int64_t count = 0;
+  for (const Value& item : c.self.items()) {
+    TILEVM_ASSIGN_OR_RETURN(bool equal, c.impl.Equals(item, c.args.positional[0], c.loc));
+    count += equal;
+  }
+  return Value::Int(count);
+}
+absl::StatusOr<Value> Sort(const MethodCall& c) {
+  CallArgs args = c.args;
+  args.positional.insert(args.positional.begin(), c.self);
+  TILEVM_ASSIGN_OR_RETURN(Value sorted, c.impl.CallBuiltin("builtins.sorted", args, false, c.loc));
+  c.self.mutable_items() = sorted.items();
+  return Value::None();
+}
+absl::StatusOr<Value> Reverse(const MethodCall& c) {
+  std::reverse(c.self.mutable_items().begin(), c.self.mutable_items().end());
+  return Value::None();
+}
+absl::StatusOr<Value> ClearList(const MethodCall& c) {
+  c.self.mutable_items().clear();
+  return Value::None();
+}
+absl::StatusOr<Value> CopyList(const MethodCall& c) { return Value::Shared(ValueKind::kList, std::make_shared<ItemsPayload>(*c.self.As<ItemsPayload>())); }
+
+absl::StatusOr<Value> ReplaceFields(const MethodCall& c) {
+  auto copy = std::make_shared<ItemsPayload>(*c.self.As<ItemsPayload>());
+  for (const auto& [name, value] : c.args.keyword) {
+    auto found = std::find(copy->field_names.begin(), copy->field_names.end(), name);
+    if (found == copy->field_names.end()) return InvalidAt(c.loc, "ValueError: got unexpected field name '", name, "'");
+    copy->items[static_cast<size_t>(found - copy->field_names.begin())] = value;
+  }
+  return Value::Shared(ValueKind::kTuple, std::move(copy));
+}
+absl::StatusOr<Value> AsDict(const MethodCall& c) {
+  std::vector<std::pair<Value, Value>> entries;
+  const auto* tuple = c.self.As<ItemsPayload>();
+  for (size_t i = 0; i < tuple->field_names.size(); ++i) entries.emplace_back(Value::String(tuple->field_names[i]), tuple->items[i]);
+  return MakeDict(std::move(entries));
+}
+
+// --- set ---
+
+absl::StatusOr<Value> AddToSet(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
+  TILEVM_ASSIGN_OR_RETURN(bool known, c.impl.Contains(c.self, c.args.positional[0], c.loc));
+  if (!known) c.self.mutable_items().push_back(c.args.positional[0]);
+  return Value::None();
+}
+absl::StatusOr<Value> Discard(const MethodCall& c) {
+  RemoveItem(c).status().IgnoreError();
+  return Value::None();
+}
+absl::StatusOr<Value> Combine(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
+  TILEVM_ASSIGN_OR_RETURN(Value other, c.impl.CallBuiltin("builtins.set", CallArgs{{c.args.positional[0]}, {}}, false, c.loc));
+  std::vector<Value> result;
+  const bool in_both = c.name == "intersection", either = c.name == "union" || c.name == "update";
+  for (const Value& item : c.self.items()) {
+    TILEVM_ASSIGN_OR_RETURN(bool shared, c.impl.Contains(other, item, c.loc));
+    if (either || shared == in_both) result.push_back(item);
+  }
+  if (either || c.name == "symmetric_difference") {
+    for (const Value& item : other.items()) {
+      TILEVM_ASSIGN_OR_RETURN(bool shared, c.impl.Contains(c.self, item, c.loc));
+      if (!shared) result.push_back(item);
+    }
+  }
+  if (c.name == "update") {
+    c.self.mutable_items() = std::move(result);
+    return Value::None();
+  }
+  Value set = Value::List(std::move(result));
+  set.As<ItemsPayload>()->class_name = "set";
+  return set;
+}
+absl::StatusOr<Value> IsSubset(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
+  for (const Value& item : c.self.items()) {
+    TILEVM_ASSIGN_OR_RETURN(bool found, c.impl.Contains(c.args.positional[0], item, c.loc));
+    if (!found) return Value::Bool(false);
+  }
+  return Value::Bool(true);
+}
+
+// --- dict ---
+
+DictPayload& DictOf(const MethodCall& c) { return *c.self.As<DictPayload>(); }
+
+absl::StatusOr<Value> Keys(const MethodCall& c) {
+  std::vector<Value> items;
+  for (const auto& [key, value] : DictOf(c).entries) {
+    items.push_back(c.name == "keys" ? key : c.name == "values" ? value : Value::Tuple({key, value}));
+  }
+  return Value::List(std::move(items));
+}
+absl::StatusOr<Value> Get(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.Check(1, 2, {"default"}));
+  if (Value* found = DictFind(DictOf(c), Unboxed(c.args.positional[0]))) return *found;
+  const Value otherwise = Argument(c.args, 1, "default");
+  return otherwise.absent() ? Value::None() : otherwise;
+}
+absl::StatusOr<Value> SetDefault(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.Check(1, 2));
+  if (Value* found = DictFind(DictOf(c), c.args.positional[0])) return *found;
+  const Value value = c.count() == 2 ? c.args.positional[1] : Value::None();
+  TILEVM_RETURN_IF_ERROR(c.impl.SetItem(c.self, c.args.positional[0], value, c.loc));
+  return value;
+}
+absl::StatusOr<Value> Update(const MethodCall& c) {
+  if (c.count() > 1) return InvalidAt(c.loc, "TypeError: update expected at most 1 argument, got ", c.count());
+  if (c.count() == 1 && c.args.positional[0].is(ValueKind::kDict)) {
+    const auto entries = c.args.positional[0].As<DictPayload>()->entries;
+    for (const auto& [key, value] : entries) TILEVM_RETURN_IF_ERROR(c.impl.SetItem(c.self, key, value, c.loc));
+  } else if (c.count() == 1) {
+    TILEVM_ASSIGN_OR_RETURN(std::vector<Value> pairs, c.impl.Iterate(c.args.positional[0], c.loc));
+    for (const Value& pair : pairs) {
+      TILEVM_ASSIGN_OR_RETURN(std::vector<Value> two, c.impl.Iterate(pair, c.loc));
+      if (two.size() != 2) return InvalidAt(c.loc, "ValueError: dictionary update sequence element has length ", two.size(), "; 2 is required");
+      TILEVM_RETURN_IF_ERROR(c.impl.SetItem(c.self, two[0], two[1], c.loc));
+    }
+  }
+  for (const auto& [key, value] : c.args.keyword) TILEVM_RETURN_IF_ERROR(c.impl.SetItem(c.self, Value::String(key), value, c.loc));
+  return Value::None();
+}
+absl::StatusOr<Value> PopKey(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.Check(1, 2));
+  if (Value* found = DictFind(DictOf(c), c.args.positional[0])) {
+    Value value = *found;
+    TILEVM_RETURN_IF_ERROR(c.impl.DeleteItem(c.self, c.args.positional[0], c.loc));
+    return value;
+  }
+  if (c.count() == 2) return c.args.positional[1];
+  return InvalidAt(c.loc, "KeyError: ", Repr(c.args.positional[0]));
+}
+absl::StatusOr<Value> CopyDict(const MethodCall& c) { return MakeDict(DictOf(c).entries); }
+absl::StatusOr<Value> ClearDict(const MethodCall& c) {
+  DictOf(c).entries.clear();
+  return Value::None();
+}
+
+// --- numbers, functions, configs ---
+
+absl::StatusOr<Value> BitLength(const MethodCall& c) {
+  absl::int128 value = c.self.int_value();
+  int64_t bits = 0;
+  for (absl::uint128 magnitude = static_cast<absl::uint128>(value < 0 ? -value : value); magnitude != 0; magnitude >>= 1) ++bits;
+  return Value::Int(bits);
+}
+absl::StatusOr<Value> IsIntegral(const MethodCall& c) { return Value::Bool(std::isfinite(c.self.float_value()) && c.self.float_value() == std::floor(c.self.float_value())); }
+
+absl::StatusOr<Value> RunKernel(const MethodCall& c) {
+  CallArgs args = c.args;
+  Value grid;
+  std::erase_if(args.keyword, [&](const auto& keyword) {
+    if (keyword.first == "grid") grid = keyword.second;
+    return keyword.first == "grid" || keyword.first == "warmup";
+  });
+  if (c.name == "warmup") return Value::None();
+  if (grid.absent()) return InvalidAt(c.loc, "TypeError: kernel.run() is missing its argument 'grid'");
+  return c.impl.host().Launch(c.impl.self(), c.self, grid, args, c.loc);
+}
+
+// torch.autograd.Function.apply: forward with a context that keeps whatever is put on it.
+absl::StatusOr<Value> Apply(const MethodCall& c) {
+  TILEVM_ASSIGN_OR_RETURN(Value forward, c.impl.ClassAttr(c.self, "forward", c.loc));
+  auto type = std::make_shared<ClassPayload>();
+  type->name = "FunctionCtx";
+  auto context = std::make_shared<InstancePayload>();
+  context->type = Value::Shared(ValueKind::kClass, std::move(type));
+  context->attributes.emplace_back("needs_input_grad", Value::Tuple(std::vector<Value>(c.count(), Value::Bool(false))));
+  CallArgs args = c.args;
+  args.positional.insert(args.positional.begin(), Value::Shared(ValueKind::kInstance, std::move(context)));
+  return c.impl.CallValue(forward, args, false, c.loc);
+}
+absl::StatusOr<Value> SaveForBackward(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.impl.SetAttr(c.self, "saved_tensors", Value::Tuple(c.args.positional), c.loc));
+  return Value::None();
+}
+absl::StatusOr<Value> Ignored(const MethodCall&) { return Value::None(); }
+absl::StatusOr<Value> AllKwargs(const MethodCall& c) {
+  TILEVM_ASSIGN_OR_RETURN(Value kwargs, c.impl.GetAttr(c.self, "kwargs", false, c.loc));
+  Value all = MakeDict(kwargs.As<DictPayload>()->entries);
+  for (const char* name : {"num_warps", "num_ctas", "num_stages"}) {
+    TILEVM_ASSIGN_OR_RETURN(Value value, c.impl.GetAttr(c.self, name, false, c.loc));
+    TILEVM_RETURN_IF_ERROR(c.impl.SetItem(all, Value::String(name), value, c.loc));
+  }
+  return all;
+}
+
+constexpr MethodRow kStringMethods[] = {
+    {"upper", Upper}, {"lower", Lower}, {"casefold", Lower}, {"capitalize", Capitalize}, {"title", Title}, {"startswith", StartsWith}, {"endswith", EndsWith},
+    {"removeprefix", RemovePrefix}, {"removesuffix", RemoveSuffix}, {"strip", Strip}, {"lstrip", LeftStrip}, {"rstrip", RightStrip}, {"split", Split}, {"rsplit", Split},
+    {"splitlines", SplitLines}, {"partition", Partition}, {"rpartition", Partition}, {"join", JoinText}, {"replace", Replace}, {"find", FindText}, {"rfind", FindText},
+    {"index", FindText}, {"rindex", FindText}, {"count", CountText}, {"isdigit", AllAre<IsDigit>}, {"isnumeric", AllAre<IsDigit>}, {"isdecimal", AllAre<IsDigit>},
+    {"isalpha", AllAre<IsAlpha>}, {"isalnum", AllAre<IsAlnum>}, {"isspace", AllAre<IsSpace>}, {"isupper", IsUpper}, {"islower", IsLower}, {"ljust", Justify},
+    {"rjust", Justify}, {"center", Justify}, {"zfill", Justify}, {"format", FormatText}, {"encode", Itself}, {"decode", Itself}, {"expandtabs", Itself},
+};
+constexpr MethodRow kListMethods[] = {
+    {"append", Append}, {"extend", Extend}, {"insert", Insert}, {"pop", Pop}, {"remove", RemoveItem}, {"index", IndexOf}, {"count", CountItems}, {"sort", Sort},
+    {"reverse", Reverse}, {"clear", ClearList}, {"copy", CopyList},
+};
+constexpr MethodRow kSetMethods[] = {
+    {"add", AddToSet}, {"discard", Discard}, {"remove", RemoveItem}, {"union", Combine}, {"intersection", Combine}, {"difference", Combine},
+    {"symmetric_difference", Combine}, {"update", Combine}, {"issubset", IsSubset}, {"clear", ClearList}, {"copy", CopyList},
+};
+constexpr MethodRow kTupleMethods[] = {{"index", IndexOf}, {"count", CountItems}, {"_replace", ReplaceFields}, {"_asdict", AsDict}};
+constexpr MethodRow kDictMethods[] = {
+    {"keys", Keys}, {"values", Keys}, {"items", Keys}, {"get", Get}, {"setdefault", SetDefault}, {"update", Update}, {"pop", PopKey}, {"copy", CopyDict}, {"clear", ClearDict},
+};
+constexpr MethodRow kIntMethods[] = {{"bit_length", BitLength}};
+constexpr MethodRow kFloatMethods[] = {{"is_integer", IsIntegral}};
+constexpr MethodRow kJitMethods[] = {{"run", RunKernel}, {"warmup", RunKernel}};
+constexpr MethodRow kAutogradMethods[] = {{"apply", Apply}};
+constexpr MethodRow kContextMethods[] = {{"save_for_backward", SaveForBackward}, {"mark_non_differentiable", Ignored}, {"set_materialize_grads", Ignored}, {"mark_dirty", Ignored}};
+constexpr MethodRow kConfigMethods[] = {{"all_kwargs", AllKwargs}};
+
+absl::Span<const MethodRow> MethodsOf(const Impl& impl, const Value& object) {
+  switch (object.kind()) {
+    case ValueKind::kString: return kStringMethods;
+    case ValueKind::kList: return object.As<ItemsPayload>()->class_name == "set" ? absl::Span<const MethodRow>(kSetMethods) : kListMethods;
+    case ValueKind::kTuple: return kTupleMethods;
+    case ValueKind::kDict: return kDictMethods;
+    case ValueKind::kInt: case ValueKind::kBool: return kIntMethods;
+    case ValueKind::kFloat: return kFloatMethods;
+    case ValueKind::kJitFunction: return kJitMethods;
+    case ValueKind::kClass: return impl.HasBase(object, "torch.autograd.Function") ? absl::Span<const MethodRow>(kAutogradMethods) : absl::Span<const MethodRow>();
+    case ValueKind::kInstance: {
+      const std::string name = TypeName(object, nullptr);
+      if (name == "FunctionCtx") return kContextMethods;
+      return name == "Config" ? absl::Span<const MethodRow>(kConfigMethods) : absl::Span<const MethodRow>();
+    }
+    default: return {};
+  }
+}
+
+MethodFunction FindMethod(const Impl& impl, const Value& object, absl::string_view name) {
+  for (const MethodRow& row : MethodsOf(impl, object)) {
+    if (row.name == name) return row.function;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool Evaluator::Impl::HasPythonMethod(const Value& object, absl::string_view name) const { return FindMethod(*this, object, name) != nullptr; }
+
+absl::StatusOr<Value> Evaluator::Impl::CallPythonMethod(const Value& object, absl::string_view name, const CallArgs& args, Loc loc) {
+  MethodFunction method = FindMethod(*this, object, name);
+  if (method == nullptr) return InvalidAt(loc, "AttributeError: '", NameOfType(object), "' object has no attribute '", name, "'");
+  return method(MethodCall{*this, object, name, args, loc});
+}
+
+}  // namespace tilevm::specializer

@@ -1,0 +1,349 @@
+// Python's operators on static values. Integers are Python's within 128 bits: what does not fit is an OverflowError, never a wrapped number.
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "specializer/partial_eval/impl.h"
+#include "specializer/partial_eval/python_format.h"
+
+namespace tilevm::specializer {
+
+using absl::int128;
+using isa::Op;
+
+namespace {
+
+constexpr int64_t kMaxSequence = int64_t{1} << 22;  // elements that `x * n` may make
+
+absl::string_view Symbol(Op op) {
+  switch (op) {
+    case Op::kAdd: return "+";
+    case Op::kSub: return "-";
+    case Op::kMul: return "*";
+    case Op::kTrueDiv: return "/";
+    case Op::kFloorDiv: return "//";
+    case Op::kMod: return "%";
+    case Op::kPow: return "**";
+    case Op::kMatMul: return "@";
+    case Op::kBitAnd: return "&";
+    case Op::kBitOr: return "|";
+    case Op::kBitXor: return "^";
+    case Op::kShl: return "<<";
+    case Op::kShr: return ">>";
+    case Op::kLt: return "<";
+    case Op::kLe: return "<=";
+    case Op::kGt: return ">";
+    case Op::kGe: return ">=";
+    case Op::kEq: return "==";
+    case Op::kNe: return "!=";
+    default: return isa::Mnemonic(op);
+  }
+}
+
+absl::string_view DunderName(Op op) {
+  switch (op) {
+    case Op::kAdd: return "add";
+    case Op::kSub: return "sub";
+    case Op::kMul: return "mul";
+    case Op::kTrueDiv: return "truediv";
+    case Op::kFloorDiv: return "floordiv";
+    case Op::kMod: return "mod";
+    case Op::kPow: return "pow";
+    case Op::kMatMul: return "matmul";
+    case Op::kBitAnd: return "and";
+    case Op::kBitOr: return "or";
+    case Op::kBitXor: return "xor";
+    case Op::kShl: return "lshift";
+    case Op::kShr: return "rshift";
+    case Op::kLt: return "lt";
+    case Op::kLe: return "le";
+    case Op::kGt: return "gt";
+    case Op::kGe: return "ge";
+    case Op::kEq: return "eq";
+    case Op::kNe: return "ne";
+    default: return "";
+  }
+}
+
+bool IsComparison(Op op) {
+  switch (op) {
+    case Op::kLt: case Op::kLe: case Op::kGt: case Op::kGe: case Op::kEq: case Op::kNe: return true;
+    default: return false;
+  }
+}
+
+const int128 kMax = absl::Int128Max();
+const int128 kMin = absl::Int128Min();
+
+absl::Status Overflow(Loc loc) { return InvalidAt(loc, "OverflowError: an integer of more than 128 bits"); }
+
+absl::StatusOr<int128> Add(int128 x, int128 y, Loc loc) {
+  if (y > 0 ? x > kMax - y : x < kMin - y) return Overflow(loc);
+  return x + y;
+}
+absl::StatusOr<int128> Sub(int128 x, int128 y, Loc loc) {
+  if (y < 0 ? x > kMax + y : x < kMin + y) return Overflow(loc);
+  return x - y;
+}
+absl::StatusOr<int128> Mul(int128 x, int128 y, Loc loc) {
+  if (x == 0 || y == 0) return int128(0);
+  if ((x == -1 && y == kMin) || (y == -1 && x == kMin)) return Overflow(loc);
+  const bool small = x >= INT32_MIN && x <= INT32_MAX && y >= INT64_MIN && y <= INT64_MAX;
+  if (!small) {
+    if (x != -1 && y != -1) {
+      const int128 limit = (x > 0) == (y > 0) ? kMax : kMin;
+      const int128 bound = limit / y;
+      if (x > 0 ? x > bound : x < bound) return Overflow(loc);
+    }
+  }
+  return x * y;
+}
+absl::StatusOr<int128> Power(int128 base, int128 exponent, Loc loc) {
+  int128 result = 1;
+  if (base == 0 || base == 1) return exponent == 0 ? int128(1) : base;
+  if (base == -1) return exponent % 2 == 0 ? int128(1) : base;
+  if (exponent > 127) return Overflow(loc);
+  for (int128 i = 0; i < exponent; ++i) {
+    TILEVM_ASSIGN_OR_RETURN(result, Mul(result, base, loc));
+  }
+  return result;
+}
+int128 FloorDivide(int128 x, int128 y) {
+  const int128 quotient = x / y;
+  return x % y != 0 && (x < 0) != (y < 0) ? quotient - 1 : quotient;
+}
+
+absl::StatusOr<Value> IntBinary(Op op, int128 x, int128 y, Loc loc) {
+  absl::StatusOr<int128> result;
+  switch (op) {
+    case Op::kAdd: result = Add(x, y, loc); break;
+    case Op::kSub: result = Sub(x, y, loc); break;
+    case Op::kMul: result = Mul(x, y, loc); break;
+    case Op::kTrueDiv:
+      if (y == 0) return InvalidAt(loc, "ZeroDivisionError: division by zero");
+      return Value::Float(static_cast<double>(x) / static_cast<double>(y));
+    case Op::kFloorDiv: case Op::kMod:
+      if (y == 0) return InvalidAt(loc, "ZeroDivisionError: integer division or modulo by zero");
+      if (y == -1) {  // the only quotient that can overflow
+        if (op == Op::kMod) return Value::Int(0);
+        result = Sub(0, x, loc);
+        break;
+      }
+      result = op == Op::kFloorDiv ? FloorDivide(x, y) : x - FloorDivide(x, y) * y;
+      break;
+    case Op::kPow:
+      if (y < 0) {
+        if (x == 0) return InvalidAt(loc, "ZeroDivisionError: 0.0 cannot be raised to a negative power");
+        return Value::Float(std::pow(static_cast<double>(x), static_cast<double>(y)));
+      }
+      result = Power(x, y, loc);
+      break;
+    case Op::kBitAnd: result = x & y; break;
+    case Op::kBitOr: result = x | y; break;
+    case Op::kBitXor: result = x ^ y; break;
+    case Op::kShl:
+      if (y < 0) return InvalidAt(loc, "ValueError: negative shift count");
+      if (x == 0) return Value::Int(0);
+      if (y > 126) return Overflow(loc);
+      result = Mul(x, int128(1) << static_cast<int>(y), loc);
+      break;
+    case Op::kShr:
+      if (y < 0) return InvalidAt(loc, "ValueError: negative shift count");
+      result = y > 126 ? int128(x < 0 ? -1 : 0) : FloorDivide(x, int128(1) << static_cast<int>(y));
+      break;
+    default: return InvalidAt(loc, "TypeError: unsupported operand types for ", Symbol(op), ": 'int' and 'int'");
+  }
+  TILEVM_RETURN_IF_ERROR(result.status());
+  return Value::Int(*result);
+}
+
+absl::StatusOr<Value> FloatBinary(Op op, double x, double y, Loc loc) {
+  switch (op) {
+    case Op::kAdd: return Value::Float(x + y);
+    case Op::kSub: return Value::Float(x - y);
+    case Op::kMul: return Value::Float(x * y);
+    case Op::kTrueDiv:
+      if (y == 0) return InvalidAt(loc, "ZeroDivisionError: float division by zero");
+      return Value::Float(x / y);
+    case Op::kFloorDiv: case Op::kMod: {
+      if (y == 0) return InvalidAt(loc, op == Op::kMod ? "ZeroDivisionError: float modulo" : "ZeroDivisionError: float floor division by zero");
+      double remainder = std::fmod(x, y);
+      if (remainder != 0 ? (remainder < 0) != (y < 0) : false) remainder += y;
+      if (remainder == 0) remainder = std::copysign(0.0, y);
+      if (op == Op::kMod) return Value::Float(remainder);
+      if (!std::isfinite(x)) return Value::Float(std::nan(""));
+      double quotient = (x - remainder) / y;
+      double floored = std::floor(quotient);
+      if (quotient - floored > 0.5) floored += 1;
+      return Value::Float(floored);
+    }
+    case Op::kPow:
+      if (x == 0 && y < 0) return InvalidAt(loc, "ZeroDivisionError: 0.0 cannot be raised to a negative power");
+      if (x < 0 && std::isfinite(y) && y != std::floor(y)) return UnimplementedAt(loc, "a complex number: a negative float to a fractional power");
+      return Value::Float(std::pow(x, y));
+    default: return InvalidAt(loc, "TypeError: unsupported operand types for ", Symbol(op), ": 'float' and 'float'");
+  }
+}
+
+double AsDouble(const Value& value) { return value.is(ValueKind::kFloat) ? value.float_value() : static_cast<double>(value.int_value()); }
+
+bool IsSequence(const Value& value) { return value.is(ValueKind::kTuple) || value.is(ValueKind::kList); }
+bool IsSet(const Value& value) { return value.is(ValueKind::kList) && value.As<ItemsPayload>()->class_name == "set"; }
+
+absl::StatusOr<Value> Repeat(const Value& sequence, const Value& count, Loc loc) {
+  const int128 times = count.int_value() < 0 ? int128(0) : count.int_value();
+  const int64_t size = sequence.is(ValueKind::kString) ? static_cast<int64_t>(sequence.string().size()) : static_cast<int64_t>(sequence.items().size());
+  if (size > 0 && times > kMaxSequence / size) return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "MemoryError: a sequence of more than ", kMaxSequence, " items");
+  if (sequence.is(ValueKind::kString)) {
+    std::string text;
+    for (int128 i = 0; size > 0 && i < times; ++i) text += sequence.string();
+    return Value::String(std::move(text));
+  }
+  std::vector<Value> items;
+  for (int128 i = 0; size > 0 && i < times; ++i) items.insert(items.end(), sequence.items().begin(), sequence.items().end());
+  return sequence.is(ValueKind::kTuple) ? Value::Tuple(std::move(items)) : Value::List(std::move(items));
+}
+
+}  // namespace
+
+absl::StatusOr<Value> Evaluator::Impl::Unary(Op op, const Value& x, Loc loc) {
+  if (x.is(ValueKind::kConstexpr)) {
+    TILEVM_ASSIGN_OR_RETURN(Value inner, Unary(op, Unboxed(x), loc));
+    return Boxed(ValueKind::kConstexpr, std::move(inner));
+  }
+  if (x.is(ValueKind::kObject)) return x.As<HostObject>()->Unary(*self_, op, loc);
+  if (x.is(ValueKind::kInstance)) {
+    const char* name = op == Op::kNeg ? "__neg__" : op == Op::kPos ? "__pos__" : "__invert__";
+    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> value, CallDunder(x, name, {}, loc));
+    if (value.has_value()) return *value;
+  }
+  if (x.is(ValueKind::kFloat) && op != Op::kInvert) return Value::Float(op == Op::kNeg ? -x.float_value() : x.float_value());
+  if (x.is(ValueKind::kInt) || x.is(ValueKind::kBool)) {
+    if (op == Op::kPos) return Value::Int(x.int_value());
+    return IntBinary(Op::kSub, op == Op::kNeg ? int128(0) : int128(-1), x.int_value(), loc);
+  }
+  return InvalidAt(loc, "TypeError: bad operand type for unary ", op == Op::kNeg ? "-" : op == Op::kPos ? "+" : "~", ": '", NameOfType(x), "'");
+}
+
+absl::StatusOr<Value> Evaluator::Impl::Binary(Op op, const Value& x, const Value& y, Loc loc) {
+  if (x.is(ValueKind::kConstexpr) || y.is(ValueKind::kConstexpr)) {
+    TILEVM_ASSIGN_OR_RETURN(Value inner, Binary(op, Unboxed(x), Unboxed(y), loc));
+    return Boxed(ValueKind::kConstexpr, std::move(inner));
+  }
+  if (x.is(ValueKind::kObject)) return x.As<HostObject>()->Binary(*self_, op, y, false, loc);
+  if (y.is(ValueKind::kObject)) return y.As<HostObject>()->Binary(*self_, op, x, true, loc);
+  if (x.is(ValueKind::kInstance)) {
+    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> value, CallDunder(x, absl::StrCat("__", DunderName(op), "__"), {y}, loc));
+    if (value.has_value()) return *value;
+  }
+  if (y.is(ValueKind::kInstance) && !IsComparison(op)) {
+    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> value, CallDunder(y, absl::StrCat("__r", DunderName(op), "__"), {x}, loc));
+    if (value.has_value()) return *value;
+  }
+  if (IsComparison(op)) return CompareValues(op, x, y, loc);
+
+  if (x.is_static_number() && y.is_static_number()) {
+    if (x.is(ValueKind::kFloat) || y.is(ValueKind::kFloat)) return FloatBinary(op, AsDouble(x), AsDouble(y), loc);
+    if (x.is(ValueKind::kBool) && y.is(ValueKind::kBool) && (op == Op::kBitAnd || op == Op::kBitOr || op == Op::kBitXor)) {
+      TILEVM_ASSIGN_OR_RETURN(Value bits, IntBinary(op, x.int_value(), y.int_value(), loc));
+      return Value::Bool(bits.int_value() != 0);
+    }
+    return IntBinary(op, x.int_value(), y.int_value(), loc);
+  }
+  const bool x_int = x.is(ValueKind::kInt) || x.is(ValueKind::kBool), y_int = y.is(ValueKind::kInt) || y.is(ValueKind::kBool);
+  if (op == Op::kAdd && x.is(ValueKind::kString) && y.is(ValueKind::kString)) return Value::String(x.string() + y.string());
+  if (op == Op::kMod && x.is(ValueKind::kString)) {
+    TILEVM_ASSIGN_OR_RETURN(std::string text, PercentFormat(x.string(), y, loc));
+    return Value::String(std::move(text));
+  }
+  if (op == Op::kMul && (x.is(ValueKind::kString) || (IsSequence(x) && !IsSet(x))) && y_int) return Repeat(x, y, loc);
+  if (op == Op::kMul && (y.is(ValueKind::kString) || (IsSequence(y) && !IsSet(y))) && x_int) return Repeat(y, x, loc);
+  if (op == Op::kAdd && IsSequence(x) && x.kind() == y.kind() && !IsSet(x)) {
+    std::vector<Value> items = x.items();
+    items.insert(items.end(), y.items().begin(), y.items().end());
+    return x.is(ValueKind::kTuple) ? Value::Tuple(std::move(items)) : Value::List(std::move(items));
+  }
+  if (IsSet(x) && IsSet(y)) {
+    const char* method = op == Op::kBitOr ? "union" : op == Op::kBitAnd ? "intersection" : op == Op::kSub ? "difference" : op == Op::kBitXor ? "symmetric_difference" : nullptr;
+    if (method != nullptr) return CallPythonMethod(x, method, CallArgs{{y}, {}}, loc);
+  }
+  if (op == Op::kBitOr && x.is(ValueKind::kDict) && y.is(ValueKind::kDict)) {
+    Value merged = MakeDict(x.As<DictPayload>()->entries);
+    for (const auto& [key, value] : y.As<DictPayload>()->entries) TILEVM_RETURN_IF_ERROR(SetItem(merged, key, value, loc));
+    return merged;
+  }
+  return InvalidAt(loc, "TypeError: unsupported operand types for ", Symbol(op), ": '", NameOfType(x), "' and '", NameOfType(y), "'");
+}
+
+absl::StatusOr<bool> Evaluator::Impl::LessThan(const Value& x, const Value& y, Loc loc) {
+  TILEVM_ASSIGN_OR_RETURN(Value less, Binary(Op::kLt, x, y, loc));
+  return Truth(less, loc);
+}
+
+absl::StatusOr<bool> Evaluator::Impl::Equals(const Value& x, const Value& y, Loc loc) {
+  if (x.is(ValueKind::kObject) || y.is(ValueKind::kObject)) {
+    if (x.kind() != y.kind()) return false;
+    if (x.payload() == y.payload()) return true;
+    absl::StatusOr<Value> equal = x.As<HostObject>()->Binary(*self_, Op::kEq, y, false, loc);
+    if (!equal.ok()) return false;  // objects that do not compare are equal to themselves only
+    return Truth(*equal, loc);
+  }
+  if (x.is(ValueKind::kInstance)) {
+    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> equal, CallDunder(x, "__eq__", {y}, loc));
+    if (equal.has_value()) return Truth(*equal, loc);
+  }
+  if (IsSequence(x) && x.kind() == y.kind() && !IsSet(x)) {
+    if (x.items().size() != y.items().size()) return false;
+    for (size_t i = 0; i < x.items().size(); ++i) {
+      TILEVM_ASSIGN_OR_RETURN(bool equal, Equals(x.items()[i], y.items()[i], loc));
+      if (!equal) return false;
+    }
+    return true;
+  }
+  return StaticEqual(x, y);
+}
+
+absl::StatusOr<Value> Evaluator::Impl::CompareValues(Op op, const Value& x, const Value& y, Loc loc) {
+  if (op == Op::kEq || op == Op::kNe) {
+    TILEVM_ASSIGN_OR_RETURN(bool equal, Equals(x, y, loc));
+    return Value::Bool(equal == (op == Op::kEq));
+  }
+  const auto decide = [op](auto a, auto b) {
+    switch (op) {
+      case Op::kLt: return Value::Bool(a < b);
+      case Op::kLe: return Value::Bool(a <= b);
+      case Op::kGt: return Value::Bool(a > b);
+      default: return Value::Bool(a >= b);
+    }
+  };
+  if (x.is_static_number() && y.is_static_number()) {
+    if (x.is(ValueKind::kFloat) || y.is(ValueKind::kFloat)) return decide(AsDouble(x), AsDouble(y));
+    return decide(x.int_value(), y.int_value());
+  }
+  if (x.is(ValueKind::kString) && y.is(ValueKind::kString)) return decide(x.string().compare(y.string()), 0);
+  if (IsSet(x) && IsSet(y)) {
+    const bool swap = op == Op::kGt || op == Op::kGe;
+    const Value &small = swap ? y : x, &large = swap ? x : y;
+    for (const Value& item : small.items()) {
+      TILEVM_ASSIGN_OR_RETURN(bool found, Contains(large, item, loc));
+      if (!found) return Value::Bool(false);
+    }
+    return Value::Bool(op == Op::kLe || op == Op::kGe || small.items().size() < large.items().size());
+  }
+  if (IsSequence(x) && x.kind() == y.kind()) {
+    const std::vector<Value>&a = x.items(), &b = y.items();
+    for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
+      TILEVM_ASSIGN_OR_RETURN(bool equal, Equals(a[i], b[i], loc));
+      if (!equal) return Binary(op, a[i], b[i], loc);
+    }
+    return decide(a.size(), b.size());
+  }
+  if (y.is(ValueKind::kInstance)) {
+    const char* mirrored = op == Op::kLt ? "__gt__" : op == Op::kLe ? "__ge__" : op == Op::kGt ? "__lt__" : "__le__";
+    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> value, CallDunder(y, mirrored, {x}, loc));
+    if (value.has_value()) return *value;
+  }
+  return InvalidAt(loc, "TypeError: '", Symbol(op), "' not supported between '", NameOfType(x), "' and '", NameOfType(y), "'");
+}
+
+}  // namespace tilevm::specializer
