@@ -15,8 +15,6 @@ bool TryPointerBitcast(Frame& frame, const Inst& inst);  // pointer to pointer, 
 // Shape ops on lazy registers: dimension d of the result is dimension from[d] of the operand, or new (-1).
 bool TryRemap(Frame& frame, const Inst& inst, const int* from);
 
-// A kernel for lib_pow with an integer exponent.
-void PowIntKernel(const ArrayKernel& kernel, const void* a, const void* b, const void* c, void* out, int64_t n);
 // Checked mode: shadow of an elementwise op, from the operands before the op writes its result.
 void ShadowElementwise(Frame& frame, const Inst& inst, int64_t n);
 // Checked mode must see every lane of these ops (signed 32-bit add, sub, mul, shl).

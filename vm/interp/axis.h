@@ -18,24 +18,16 @@ inline Axis AxisOf(const TypeInfo& type, int64_t axis) {
   return a;
 }
 
-// "add" -> kAdd and so on; kConst for a kind that is not a binary op.
-isa::Op OpOfKind(absl::string_view kind);
-
-// The type that sums and products of `dtype` are accumulated in: f32 for the narrower floats.
-inline isa::DType AccumulatorType(isa::Op op, isa::DType dtype) {
-  const bool narrow = isa::IsFloat(dtype) && isa::BitWidth(dtype) < 32;
-  return narrow && (op == isa::Op::kAdd || op == isa::Op::kMul) ? isa::DType::kF32 : dtype;
-}
+// "add" -> kAdd and so on; false for a kind that is not a named binary op.
+bool FoldOfKind(absl::string_view kind, kernels::FoldKind* fold);
 
 // Payload of reduce and scan.
 struct AxisFold {
   Axis axis;
-  isa::Op op = isa::Op::kConst;
-  isa::DType dtype = isa::DType::kI32, accumulator = isa::DType::kI32;
-  ArrayKernel combine, widen, narrow;
-  bool convert = false;
+  kernels::ReduceFn reduce = nullptr;
+  kernels::ArgReduceFn arg_reduce = nullptr;
+  kernels::ScanFn scan = nullptr;
   bool reverse = false;
-  bool arg_max = true;
 };
 
 }  // namespace tilevm::vm

@@ -24,9 +24,9 @@ absl::Status BindMisc(const ir::Op& op, Plan& plan, Inst& inst);         // ids,
 
 bool IsElementwise(isa::Op op);  // BindElementwise takes it
 
-// The array kernel of an op on one dtype (elementwise.cc): a SIMD one of vm/kernels where there is one, else a loop over isa/eval.h.
 ArrayKernel FindKernel(isa::Op op, isa::DType dtype, bool propagate_nan = false);
 ArrayKernel FindCastKernel(isa::DType from, isa::DType to, isa::Rounding rounding);
+ArrayKernel FindPowIntKernel(isa::DType dtype);
 
 inline void NeedScratch(Plan& plan, int64_t bytes) { plan.scratch_bytes = std::max(plan.scratch_bytes, bytes); }
 template <typename T>

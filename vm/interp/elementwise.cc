@@ -19,9 +19,22 @@ void RunDense(Frame& frame, const Inst& inst) {
   const TypeInfo& type = *inst.out[0].type;
   const int64_t n = LaneCount(frame, inst, type);
   const void* args[3] = {nullptr, nullptr, nullptr};
+  uint64_t bits;
   for (size_t i = 0; i < inst.in.size(); ++i) {
     Register& reg = frame.reg(inst.in[i]);
-    EnsureDense(reg, *inst.in[i].type);
+    if (reg.form != Form::kDense) {
+      // One value for all lanes: the kernel takes it as a scalar.
+      const kernels::BinaryFn scalar = i == 0 ? inst.kernel.scalar_x : inst.kernel.scalar_y;
+      if (scalar != nullptr && frame.check == nullptr && IsUniform(reg, *inst.in[i].type, &bits)) {
+        Register& other = frame.reg(inst.in[1 - i]);
+        EnsureDense(other, *inst.in[1 - i].type);
+        Register& out = frame.reg(inst.out[0]);
+        scalar(i == 0 ? static_cast<const void*>(&bits) : other.data, i == 0 ? static_cast<const void*>(other.data) : &bits, out.data, n);
+        out.form = Form::kDense;
+        return;
+      }
+      Materialise(reg, *inst.in[i].type);
+    }
     args[i] = reg.data;
   }
   if (frame.check != nullptr) [[unlikely]] ShadowElementwise(frame, inst, n);
@@ -167,9 +180,7 @@ absl::Status BindElementwise(const ir::Op& op, Plan& plan, Inst& inst) {
   }
   const TypeInfo& data = op.op == Op::kWhere ? *inst.in[1].type : first;
   if (op.op == Op::kLibPow && inst.in[1].type->dtype != first.dtype) {
-    inst.kernel = FindKernel(op.op, data.dtype);
-    inst.kernel.to = inst.in[1].type->dtype;
-    inst.kernel.fn = PowIntKernel;
+    inst.kernel = FindPowIntKernel(data.dtype);
     inst.fn = tile ? RunTile : RunDense;
     return absl::OkStatus();
   }

@@ -28,6 +28,7 @@
 #include "isa/status.h"
 #include "specializer/ir/kernel.h"
 #include "vm/interp/interp.h"
+#include "vm/kernels/kernels.h"
 
 namespace tilevm::vm {
 
@@ -83,18 +84,22 @@ struct Frame;
 struct Inst;
 using Handler = void (*)(Frame&, const Inst&);
 
-// One array kernel behind one calling convention; c is null for binary ones, and so on.
+// An elementwise op on arrays (vm/kernels). Binary ops have forms in which one operand is a single element.
 struct ArrayKernel {
-  using Fn = void (*)(const ArrayKernel& kernel, const void* a, const void* b, const void* c, void* out, int64_t n);
-  Fn fn = nullptr;
-  void (*simd)() = nullptr;  // the function of vm/kernels, if there is one
-  isa::Op op = isa::Op::kAdd;
-  isa::DType dtype = isa::DType::kI32;
-  isa::DType to = isa::DType::kI32;      // casts
-  bool propagate_nan = false;
-  isa::Rounding rounding = isa::Rounding::kNearestEven;
+  int arity = 0;
+  kernels::UnaryFn unary = nullptr;
+  kernels::BinaryFn binary = nullptr, scalar_x = nullptr, scalar_y = nullptr;
+  kernels::TernaryFn ternary = nullptr;
 
-  void operator()(const void* a, const void* b, const void* c, void* out, int64_t n) const { fn(*this, a, b, c, out, n); }
+  void operator()(const void* a, const void* b, const void* c, void* out, int64_t n) const {
+    if (arity == 2) {
+      binary(a, b, out, n);
+    } else if (arity == 1) {
+      unary(a, out, n);
+    } else {
+      ternary(a, b, c, out, n);
+    }
+  }
 };
 
 struct MoveStep {
@@ -231,10 +236,7 @@ bool FitsDType(isa::DType dtype, int64_t lo, int64_t hi);
 bool AffineRange(const Register& reg, const TypeInfo& type, int64_t* lo, int64_t* hi);
 void CopyRegister(Register& dst, const Register& src, const TypeInfo& type);
 
-// --- shadow (shadow.cc): cheap no-ops outside checked mode ---
-inline void ClearShadow(Register& reg) { reg.shadowed = false; }
-
-
+// --- checked mode (shadow.cc) ---
 // Every lane of every result gets the or of all lanes of all operands: for ops where any input may reach any output.
 void JoinAllShadow(Frame& frame, const Inst& inst);
 

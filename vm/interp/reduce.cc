@@ -1,18 +1,16 @@
 // reduce: along one axis, by a named kind or a region.
 //
-// Named kinds halve the axis: the second half is combined into the first, a whole array at a time, so that float sums are pairwise sums. Regions
-// are combined in adjacent pairs, which keeps the order of operands for functions that do not commute.
+// Named kinds are kernels. Regions are combined in adjacent pairs, all pairs at once: log2(length) runs of the region over whole arrays, and the
+// order of operands is kept for functions that do not commute.
 #include <algorithm>
 
 #include "vm/interp/axis.h"
-#include "vm/interp/keys.h"
 #include "vm/interp/run_state.h"
 
 namespace tilevm::vm {
 namespace {
 
 using isa::DType;
-using isa::Op;
 
 void ReduceShadow(Frame& frame, const Inst& inst, const Axis& axis) {
   bool any = false;
@@ -36,75 +34,26 @@ void ReduceShadow(Frame& frame, const Inst& inst, const Axis& axis) {
 
 void RunReduceKind(Frame& frame, const Inst& inst) {
   const AxisFold& fold = *static_cast<const AxisFold*>(inst.payload);
-  const TypeInfo& type = *inst.in[0].type;
-  const Axis& axis = fold.axis;
   Register& in = frame.reg(inst.in[0]);
-  EnsureDense(in, type);
-  if (frame.check != nullptr) [[unlikely]] ReduceShadow(frame, inst, axis);
+  EnsureDense(in, *inst.in[0].type);
+  if (frame.check != nullptr) [[unlikely]] ReduceShadow(frame, inst, fold.axis);
   Register& out = frame.reg(inst.out[0]);
-  const int bytes = isa::StorageBytes(fold.accumulator);
-  const int64_t block = axis.length * axis.inner;
-  for (int64_t o = 0; o < axis.outer; ++o) {
-    std::byte* work = frame.scratch;
-    const std::byte* source = in.data + o * block * type.elem_bytes;
-    if (fold.convert) {
-      fold.widen(source, nullptr, nullptr, work, block);
-      source = work;
-    }
-    int64_t length = axis.length;
-    if (length == 1 && !fold.convert) std::memcpy(work, source, axis.inner * bytes);
-    while (length > 1) {
-      const int64_t half = (length + 1) / 2, n = (length - half) * axis.inner;
-      if (source != work && half * axis.inner > n) std::memcpy(work + n * bytes, source + n * bytes, (half * axis.inner - n) * bytes);
-      fold.combine(source, source + half * axis.inner * bytes, nullptr, work, n);
-      source = work;
-      length = half;
-    }
-    std::byte* target = out.data + o * axis.inner * inst.out[0].type->elem_bytes;
-    if (fold.convert) {
-      fold.narrow(work, nullptr, nullptr, target, axis.inner);
-    } else {
-      std::memcpy(target, work, axis.inner * bytes);
-    }
-  }
+  fold.reduce(in.data, out.data, fold.axis.outer, fold.axis.length, fold.axis.inner);
   out.form = Form::kDense;
 }
 
 // The largest (smallest) value and its index; a NaN loses to every number, then the lowest index wins.
 void RunReduceArg(Frame& frame, const Inst& inst) {
   const AxisFold& fold = *static_cast<const AxisFold*>(inst.payload);
-  const Axis& axis = fold.axis;
-  const TypeInfo& type = *inst.in[0].type;
-  const TypeInfo& index_type = *inst.in[1].type;
   Register& values = frame.reg(inst.in[0]);
   Register& indices = frame.reg(inst.in[1]);
-  EnsureDense(values, type);
-  EnsureDense(indices, index_type);
-  if (frame.check != nullptr) [[unlikely]] ReduceShadow(frame, inst, axis);
+  EnsureDense(values, *inst.in[0].type);
+  EnsureDense(indices, *inst.in[1].type);
+  if (frame.check != nullptr) [[unlikely]] ReduceShadow(frame, inst, fold.axis);
   Register& out = frame.reg(inst.out[0]);
   Register& out_index = frame.reg(inst.out[1]);
-  const bool is_float = isa::IsFloat(type.dtype);
-  for (int64_t o = 0; o < axis.outer; ++o) {
-    for (int64_t i = 0; i < axis.inner; ++i) {
-      uint64_t best_key = 0, best_bits = 0;
-      int64_t best_index = 0;
-      for (int64_t l = 0; l < axis.length; ++l) {
-        const int64_t at = (o * axis.length + l) * axis.inner + i;
-        const uint64_t bits = ReadBits(values.data, type.elem_bytes, at);
-        const int64_t index = isa::ScalarToInt(index_type.dtype, isa::Scalar{ReadBits(indices.data, index_type.elem_bytes, at)});
-        uint64_t key = OrderKey(type.dtype, bits, true);
-        if (!fold.arg_max) key = ~key;
-        if (is_float && isa::ScalarIsNan(type.dtype, isa::Scalar{bits})) key = 0;
-        if (l == 0 || key > best_key || (key == best_key && index < best_index)) {
-          best_key = key;
-          best_bits = bits;
-          best_index = index;
-        }
-      }
-      WriteBits(out.data, type.elem_bytes, o * axis.inner + i, best_bits);
-      WriteBits(out_index.data, index_type.elem_bytes, o * axis.inner + i, static_cast<uint64_t>(best_index));
-    }
-  }
+  fold.arg_reduce(values.data, reinterpret_cast<const int32_t*>(indices.data), out.data, reinterpret_cast<int32_t*>(out_index.data),
+                  fold.axis.outer, fold.axis.length, fold.axis.inner);
   out.form = out_index.form = Form::kDense;
 }
 
@@ -197,21 +146,23 @@ void RunReduceRegion(Frame& frame, const Inst& inst) {
 
 }  // namespace
 
-Op OpOfKind(absl::string_view kind) {
-  static constexpr struct { absl::string_view kind; Op op; } kKinds[] = {
-      {"add", Op::kAdd}, {"mul", Op::kMul},    {"max", Op::kMaximum}, {"min", Op::kMinimum},
-      {"and", Op::kBitAnd}, {"or", Op::kBitOr}, {"xor", Op::kBitXor}};
+bool FoldOfKind(absl::string_view kind, kernels::FoldKind* fold) {
+  using kernels::FoldKind;
+  static constexpr struct { absl::string_view kind; FoldKind fold; } kKinds[] = {
+      {"add", FoldKind::kAdd}, {"mul", FoldKind::kMul}, {"max", FoldKind::kMax}, {"min", FoldKind::kMin},
+      {"and", FoldKind::kAnd}, {"or", FoldKind::kOr},   {"xor", FoldKind::kXor}};
   for (const auto& row : kKinds) {
-    if (row.kind == kind) return row.op;
+    if (row.kind != kind) continue;
+    *fold = row.fold;
+    return true;
   }
-  return Op::kConst;
+  return false;
 }
 
 absl::Status BindReduce(const ir::Op& op, Plan& plan, Inst& inst) {
   const TypeInfo& type = *inst.in[0].type;
   AxisFold fold;
   fold.axis = AxisOf(type, op.IntAttr("axis"));
-  fold.dtype = fold.accumulator = type.dtype;
   const absl::string_view kind = op.StringAttr("kind", "custom");
   for (const Operand& operand : inst.in) {
     if (operand.type->n != type.n) return ErrorAt(op.loc, absl::StatusCode::kInternal, "reduce: operands of different shapes");
@@ -226,18 +177,14 @@ absl::Status BindReduce(const ir::Op& op, Plan& plan, Inst& inst) {
     inst.fn = RunReduceRegion;
   } else if (kind == "argmax" || kind == "argmin") {
     if (inst.in.size() != 2) return ErrorAt(op.loc, absl::StatusCode::kInternal, "reduce: ", kind, " wants a value and an index");
-    fold.arg_max = kind == "argmax";
+    if (inst.in[1].type->dtype != DType::kI32) return ErrorAt(op.loc, absl::StatusCode::kInternal, "reduce: the index of ", kind, " is not i32");
+    fold.arg_reduce = kernels::FindArgReduce(kind == "argmax", type.dtype);
     inst.fn = RunReduceArg;
   } else {
-    fold.op = OpOfKind(kind);
-    if (fold.op == Op::kConst || inst.in.size() != 1) return UnimplementedAt(op.loc, "reduce: kind ", kind);
-    if (!isa::HasEval(fold.op, type.dtype)) return InvalidAt(op.loc, "reduce: ", kind, " of ", isa::ToString(type.elem));
-    fold.accumulator = AccumulatorType(fold.op, type.dtype);
-    fold.convert = fold.accumulator != type.dtype;
-    fold.combine = FindKernel(fold.op, fold.accumulator);
-    fold.widen = FindCastKernel(type.dtype, fold.accumulator, isa::Rounding::kNearestEven);
-    fold.narrow = FindCastKernel(fold.accumulator, type.dtype, isa::Rounding::kNearestEven);
-    NeedScratch(plan, RoundUp64(fold.axis.length * fold.axis.inner * isa::StorageBytes(fold.accumulator)));
+    kernels::FoldKind named;
+    if (!FoldOfKind(kind, &named) || inst.in.size() != 1) return UnimplementedAt(op.loc, "reduce: kind ", kind);
+    if (!kernels::HasFold(named, type.dtype)) return InvalidAt(op.loc, "reduce: ", kind, " of ", isa::ToString(type.elem));
+    fold.reduce = kernels::FindReduce(named, type.dtype);
     inst.fn = RunReduceKind;
   }
   inst.payload = AddPayload(plan, fold);

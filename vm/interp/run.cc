@@ -137,7 +137,6 @@ class Worker {
   void Resume(std::unique_ptr<Frame> frame) {
     if (frame->stop == Stop::kBlocked) frame->loops[frame->waiting_loop].version = run_.memory_version.load(std::memory_order_acquire);
     frame->stop = Stop::kNone;
-    if (check_ != nullptr) check_->Switch(*frame);
     Execute(*frame);
     switch (frame->stop) {
       case Stop::kFinished:
@@ -220,7 +219,7 @@ class Worker {
   std::deque<std::unique_ptr<Frame>> waiting_;
 };
 
-absl::Status SetParams(const Plan& plan, absl::Span<const Arg> args, absl::Span<const Buffer> buffers, const Checker* check, RunState& run) {
+absl::Status SetParams(const Plan& plan, absl::Span<const Arg> args, absl::Span<const Buffer> buffers, Checker* check, RunState& run) {
   if (args.size() != plan.params.size()) {
     return InvalidAt(plan.loc, plan.name, ": ", args.size(), " arguments given, ", plan.params.size(), " wanted");
   }
@@ -235,6 +234,7 @@ absl::Status SetParams(const Plan& plan, absl::Span<const Arg> args, absl::Span<
       const uint64_t base = check != nullptr ? check->BaseOf(arg.buffer) : reinterpret_cast<uintptr_t>(buffers[arg.buffer].data);
       run.param_bits.push_back(base + static_cast<uint64_t>(arg.byte_offset));
     } else {
+      if (check != nullptr && pointer && arg.bits != 0) check->AllowRawPointers();
       run.param_bits.push_back(arg.bits);
     }
   }
@@ -278,7 +278,6 @@ absl::StatusOr<RunResult> Run(const Plan& plan, absl::Span<const Arg> args, absl
   run.plan = &plan;
   run.options = &options;
   TILEVM_RETURN_IF_ERROR(CheckOptions(plan, options, &run.program_count));
-  if (options.checked) return UnimplementedAt(plan.loc, "checked mode");
   std::unique_ptr<Checker> check;
   if (options.checked) check = std::make_unique<Checker>(plan, buffers, options, run.program_count);
   TILEVM_RETURN_IF_ERROR(SetParams(plan, args, buffers, check.get(), run));

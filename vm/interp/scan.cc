@@ -1,6 +1,6 @@
 // associative_scan: inclusive, along one axis, by a named kind or a region.
 //
-// Both work in log2(length) steps: at distance d every row l >= d becomes combine(row l - d, row l), over all rows at once, so that a combine
+// Named kinds are kernels. A region works in log2(length) steps: at distance d every row l >= d becomes combine(row l - d, row l), over all rows at once, so that a combine
 // function of many ops still runs on whole arrays. A reverse scan is a scan of the flipped axis: "earlier" is then the higher index.
 #include <algorithm>
 
@@ -9,8 +9,6 @@
 
 namespace tilevm::vm {
 namespace {
-
-using isa::Op;
 
 void FlipAxis(std::byte* dst, const std::byte* src, const Axis& axis, int64_t bytes) {
   const int64_t row = axis.inner * bytes;
@@ -47,51 +45,17 @@ void ScanShadow(Frame& frame, const Inst& inst, const AxisFold& fold) {
   }
 }
 
-// Scratch: two arrays of one outer block in the accumulator type.
 void RunScanKind(Frame& frame, const Inst& inst) {
   const AxisFold& fold = *static_cast<const AxisFold*>(inst.payload);
-  const TypeInfo& type = *inst.in[0].type;
-  const Axis& axis = fold.axis;
   Register& in = frame.reg(inst.in[0]);
-  EnsureDense(in, type);
+  EnsureDense(in, *inst.in[0].type);
   if (frame.check != nullptr) [[unlikely]] ScanShadow(frame, inst, fold);
   Register& out = frame.reg(inst.out[0]);
-  const int64_t block = axis.length * axis.inner;
-  const int bytes = isa::StorageBytes(fold.accumulator);
-  const Axis one{1, axis.length, axis.inner};
-  std::byte* now = frame.scratch;
-  std::byte* next = frame.scratch + RoundUp64(block * 8);
-  for (int64_t o = 0; o < axis.outer; ++o) {
-    const std::byte* source = in.data + o * block * type.elem_bytes;
-    if (fold.reverse) {
-      FlipAxis(next, source, one, type.elem_bytes);
-      source = next;
-    }
-    if (fold.convert) {
-      fold.widen(source, nullptr, nullptr, now, block);
-    } else {
-      std::memcpy(now, source, block * bytes);
-    }
-    for (int64_t d = 1; d < axis.length; d *= 2) {
-      std::memcpy(next, now, d * axis.inner * bytes);
-      fold.combine(now, now + d * axis.inner * bytes, nullptr, next + d * axis.inner * bytes, (axis.length - d) * axis.inner);
-      std::swap(now, next);
-    }
-    if (fold.convert) {
-      fold.narrow(now, nullptr, nullptr, next, block);
-      std::swap(now, next);
-    }
-    std::byte* target = out.data + o * block * type.elem_bytes;
-    if (fold.reverse) {
-      FlipAxis(target, now, one, type.elem_bytes);
-    } else {
-      std::memcpy(target, now, block * type.elem_bytes);
-    }
-  }
+  fold.scan(in.data, out.data, fold.axis.outer, fold.axis.length, fold.axis.inner, fold.reverse);
   out.form = Form::kDense;
 }
 
-// The same steps with the region as combine function, on all outer blocks at once. Lanes are numbered [outer, length - d, inner].
+// All outer blocks at once. Lanes are numbered [outer, length - d, inner].
 void RunScanRegion(Frame& frame, const Inst& inst) {
   const AxisFold& fold = *static_cast<const AxisFold*>(inst.payload);
   const SubProgram& sub = *inst.sub;
@@ -168,7 +132,6 @@ absl::Status BindScan(const ir::Op& op, Plan& plan, Inst& inst) {
   AxisFold fold;
   fold.axis = AxisOf(type, op.IntAttr("axis"));
   fold.reverse = op.BoolAttr("reverse");
-  fold.dtype = type.dtype;
   for (const Operand& operand : inst.in) {
     if (operand.type->n != type.n) return ErrorAt(op.loc, absl::StatusCode::kInternal, "associative_scan: operands of different shapes");
   }
@@ -182,15 +145,10 @@ absl::Status BindScan(const ir::Op& op, Plan& plan, Inst& inst) {
     inst.fn = RunScanRegion;
   } else {
     const absl::string_view kind = op.StringAttr("kind");
-    fold.op = OpOfKind(kind);
-    if (fold.op == Op::kConst || inst.in.size() != 1) return UnimplementedAt(op.loc, "associative_scan: kind ", kind);
-    if (!isa::HasEval(fold.op, type.dtype)) return InvalidAt(op.loc, "associative_scan: ", kind, " of ", isa::ToString(type.elem));
-    fold.accumulator = AccumulatorType(fold.op, type.dtype);
-    fold.convert = fold.accumulator != type.dtype;
-    fold.combine = FindKernel(fold.op, fold.accumulator);
-    fold.widen = FindCastKernel(type.dtype, fold.accumulator, isa::Rounding::kNearestEven);
-    fold.narrow = FindCastKernel(fold.accumulator, type.dtype, isa::Rounding::kNearestEven);
-    NeedScratch(plan, 2 * RoundUp64(fold.axis.length * fold.axis.inner * 8));
+    kernels::FoldKind named;
+    if (!FoldOfKind(kind, &named) || inst.in.size() != 1) return UnimplementedAt(op.loc, "associative_scan: kind ", kind);
+    if (!kernels::HasFold(named, type.dtype)) return InvalidAt(op.loc, "associative_scan: ", kind, " of ", isa::ToString(type.elem));
+    fold.scan = kernels::FindScan(named, type.dtype);
     inst.fn = RunScanKind;
   }
   inst.payload = AddPayload(plan, fold);
