@@ -1,0 +1,96 @@
+// Common subexpressions: a pure op equal to an earlier one that is visible here gives way to it.
+//
+// Requires: verified IR. Ensures: the same values bit for bit; in no region two equal pure ops without regions, the second seeing the first.
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "specializer/passes/passes.h"
+#include "specializer/passes/rewriter.h"
+
+namespace tilevm::specializer {
+namespace {
+
+using ir::ValueId;
+
+struct AppendAttr {
+  std::string* key;
+  void operator()(std::monostate) const {}
+  void operator()(bool value) const { absl::StrAppend(key, value ? "t" : "f"); }
+  void operator()(int64_t value) const { absl::StrAppend(key, value); }
+  void operator()(double value) const {
+    key->append(reinterpret_cast<const char*>(&value), sizeof(value));  // by bits: 0.0 is not -0.0
+  }
+  void operator()(const std::string& value) const { absl::StrAppend(key, value.size(), ":", value); }
+  void operator()(const std::vector<int64_t>& value) const {
+    for (int64_t v : value) absl::StrAppend(key, v, ",");
+  }
+  void operator()(isa::DType value) const { absl::StrAppend(key, static_cast<int>(value)); }
+};
+
+class CommonSubexpressions {
+ public:
+  explicit CommonSubexpressions(ir::Kernel* kernel) : kernel_(kernel) {}
+
+  void Walk(ir::Region& region) {
+    std::vector<std::string> added;
+    std::vector<ir::Op> kept;
+    kept.reserve(region.ops.size());
+    for (ir::Op& op : region.ops) {
+      for (ValueId& operand : op.operands) operand = Resolve(operand);
+      // The function of a reduce, scan or map stands alone: nothing from outside goes in.
+      const bool alone = op.op == isa::Op::kReduce || op.op == isa::Op::kScan || op.op == isa::Op::kMapElementwise;
+      absl::flat_hash_map<std::string, std::vector<ValueId>> outside;
+      if (alone) outside.swap(seen_);
+      for (ir::Region& inner : op.regions) Walk(inner);
+      if (alone) outside.swap(seen_);
+      if (!op.regions.empty() || op.results.empty() || !IsPure(op)) {
+        kept.push_back(std::move(op));
+        continue;
+      }
+      std::string key = KeyOf(op);
+      const auto [entry, fresh] = seen_.try_emplace(key, op.results.begin(), op.results.end());
+      if (fresh) {
+        added.push_back(std::move(key));
+        kept.push_back(std::move(op));
+        continue;
+      }
+      for (size_t i = 0; i < op.results.size(); ++i) Replace(op.results[i], entry->second[i]);
+    }
+    region.ops = std::move(kept);
+    for (const std::string& key : added) seen_.erase(key);  // what a region defines is not visible after it
+  }
+
+ private:
+  std::string KeyOf(const ir::Op& op) const {
+    std::string key = absl::StrCat(static_cast<int>(op.op));
+    for (ValueId operand : op.operands) absl::StrAppend(&key, "%", operand);
+    for (ValueId result : op.results) absl::StrAppend(&key, ">", isa::ToString(kernel_->TypeOf(result)));
+    for (const ir::NamedAttr& attr : op.attrs) {
+      absl::StrAppend(&key, ";", attr.name, "=");
+      std::visit(AppendAttr{&key}, attr.value);
+    }
+    return key;
+  }
+
+  void Replace(ValueId from, ValueId to) {
+    if (replaced_.size() <= from) replaced_.resize(kernel_->values.size(), ir::kNoValue);
+    replaced_[from] = to;
+    if (kernel_->values[to].name.empty()) kernel_->values[to].name = kernel_->values[from].name;
+  }
+
+  ValueId Resolve(ValueId id) const { return id < replaced_.size() && replaced_[id] != ir::kNoValue ? replaced_[id] : id; }
+
+  ir::Kernel* kernel_;
+  absl::flat_hash_map<std::string, std::vector<ValueId>> seen_;
+  std::vector<ValueId> replaced_;
+};
+
+}  // namespace
+
+absl::StatusOr<ir::Kernel> Cse(ir::Kernel kernel) {
+  CommonSubexpressions(&kernel).Walk(kernel.body);
+  return kernel;
+}
+
+}  // namespace tilevm::specializer
