@@ -1,0 +1,193 @@
+// Elementwise ops on scalars, and on tiles register by register. 16-bit and 8-bit floats compute in f32 and round once (design section 6).
+//
+// Nothing here makes a fused multiply-add but fma: -fmad=false, and __fmaf_rn stands alone.
+#pragma once
+#include "device/cast.cuh"
+#include "device/tile.cuh"
+
+namespace tv {
+
+// --- arithmetic: integers wrap ---
+template <class T> TV_DEV T wrap(unsigned_t<T> x) { return static_cast<T>(x); }
+
+template <class T> TV_DEV T add(T x, T y) {
+  if constexpr (is_narrow_float<T>) return convert<T>(__fadd_rn(to_f32(x), to_f32(y)));
+  else if constexpr (same<T, bool>) return x != y;
+  else if constexpr (is_float<T>) return x + y;
+  else return static_cast<T>(static_cast<unsigned_t<T>>(x) + static_cast<unsigned_t<T>>(y));
+}
+template <class T> TV_DEV T sub(T x, T y) {
+  if constexpr (is_narrow_float<T>) return convert<T>(__fsub_rn(to_f32(x), to_f32(y)));
+  else if constexpr (same<T, bool>) return x != y;
+  else if constexpr (is_float<T>) return x - y;
+  else return static_cast<T>(static_cast<unsigned_t<T>>(x) - static_cast<unsigned_t<T>>(y));
+}
+template <class T> TV_DEV T mul(T x, T y) {
+  if constexpr (is_narrow_float<T>) return convert<T>(__fmul_rn(to_f32(x), to_f32(y)));
+  else if constexpr (same<T, bool>) return x && y;
+  else if constexpr (is_float<T>) return x * y;
+  else return static_cast<T>(static_cast<u64>(x) * static_cast<u64>(y));
+}
+template <class T> TV_DEV T neg(T x) {
+  if constexpr (is_narrow_float<T>) { x.bits ^= static_cast<decltype(x.bits)>(1 << (sizeof(T) * 8 - 1)); return x; }
+  else if constexpr (same<T, bool>) return x;
+  else if constexpr (is_float<T>) return -x;
+  else return static_cast<T>(0 - static_cast<unsigned_t<T>>(x));
+}
+template <class T> TV_DEV T abs_(T x) {
+  if constexpr (is_narrow_float<T>) { x.bits &= static_cast<decltype(x.bits)>(~(1 << (sizeof(T) * 8 - 1))); return x; }
+  else if constexpr (same<T, f32>) return fabsf(x);
+  else if constexpr (same<T, f64>) return fabs(x);
+  else if constexpr (is_signed<T>) return x < 0 ? neg(x) : x;
+  else return x;
+}
+template <class T> TV_DEV T truediv(T x, T y) {
+  if constexpr (same<T, f32>) return __fdiv_rn(x, y);
+  else if constexpr (same<T, f64>) return __ddiv_rn(x, y);
+  else return convert<T>(__fdiv_rn(to_f32(x), to_f32(y)));
+}
+// Truncates; x // 0 is all ones, MIN // -1 is MIN.
+template <class T> TV_DEV T floordiv(T x, T y) {
+  if constexpr (same<T, bool>) return y ? x : true;
+  else {
+    if (y == 0) return static_cast<T>(~unsigned_t<T>{0});
+    if constexpr (is_signed<T>) { if (y == static_cast<T>(-1)) return neg(x); }
+    return static_cast<T>(x / y);
+  }
+}
+template <class T> TV_DEV T mod(T x, T y) {
+  if constexpr (same<T, f32>) return fmodf(x, y);
+  else if constexpr (same<T, f64>) return fmod(x, y);
+  else if constexpr (is_narrow_float<T>) return convert<T>(fmodf(to_f32(x), to_f32(y)));
+  else if constexpr (same<T, bool>) return y ? false : x;
+  else {
+    if (y == 0) return x;
+    if constexpr (is_signed<T>) { if (y == static_cast<T>(-1)) return 0; }
+    return static_cast<T>(x % y);
+  }
+}
+
+// --- bits; shift counts are unsigned, and the width or more gives 0 (or the sign) ---
+template <class T> TV_DEV T invert(T x) { if constexpr (same<T, bool>) return !x; else return static_cast<T>(~x); }
+template <class T> TV_DEV T bit_and(T x, T y) { return static_cast<T>(x & y); }
+template <class T> TV_DEV T bit_or(T x, T y) { return static_cast<T>(x | y); }
+template <class T> TV_DEV T bit_xor(T x, T y) { return static_cast<T>(x ^ y); }
+template <class T> constexpr int width_of = same<T, bool> ? 1 : static_cast<int>(sizeof(T) * 8);
+template <class T> TV_DEV T shl(T x, T y) {
+  const unsigned_t<T> count = static_cast<unsigned_t<T>>(y);
+  return count >= width_of<T> ? static_cast<T>(0) : static_cast<T>(static_cast<unsigned_t<T>>(x) << count);
+}
+template <class T> TV_DEV T shr(T x, T y) {
+  const unsigned_t<T> count = static_cast<unsigned_t<T>>(y);
+  if (count >= width_of<T>) return is_signed<T> && x < 0 ? static_cast<T>(-1) : static_cast<T>(0);
+  return static_cast<T>(x >> count);
+}
+TV_DEV u32 umulhi(u32 x, u32 y) { return __umulhi(x, y); }
+TV_DEV i32 umulhi(i32 x, i32 y) { return static_cast<i32>(__umulhi(static_cast<u32>(x), static_cast<u32>(y))); }
+TV_DEV u64 umulhi(u64 x, u64 y) { return __umul64hi(x, y); }
+TV_DEV i64 umulhi(i64 x, i64 y) { return static_cast<i64>(__umul64hi(static_cast<u64>(x), static_cast<u64>(y))); }
+
+// --- comparisons: ordered but !=, which is unordered ---
+template <class T> TV_DEV auto number(T x) { if constexpr (is_narrow_float<T>) return to_f32(x); else return x; }
+template <class T> TV_DEV bool lt(T x, T y) { return number(x) < number(y); }
+template <class T> TV_DEV bool le(T x, T y) { return number(x) <= number(y); }
+template <class T> TV_DEV bool gt(T x, T y) { return number(x) > number(y); }
+template <class T> TV_DEV bool ge(T x, T y) { return number(x) >= number(y); }
+template <class T> TV_DEV bool eq(T x, T y) { return number(x) == number(y); }
+template <class T> TV_DEV bool ne(T x, T y) { return !(number(x) == number(y)); }
+template <class T> TV_DEV T where(bool c, T x, T y) { return c ? x : y; }
+
+// --- minimum, maximum: a NaN loses (or wins), -0 < +0 ---
+template <bool PropagateNan, class T> TV_DEV T maximum(T x, T y) {
+  if constexpr (is_narrow_float<T>) return convert<T>(maximum<PropagateNan>(to_f32(x), to_f32(y)));
+  else if constexpr (same<T, f32>) {
+    f32 r;
+    if constexpr (PropagateNan) asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y));
+    else asm("max.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y));
+    return r;
+  } else if constexpr (same<T, f64>) {
+    if (PropagateNan && (x != x || y != y)) return x + y;
+    if (x == 0 && y == 0) return bit_cast<f64>(bit_cast<u64>(x) & bit_cast<u64>(y));
+    return fmax(x, y);
+  } else return x > y ? x : y;
+}
+template <bool PropagateNan, class T> TV_DEV T minimum(T x, T y) {
+  if constexpr (is_narrow_float<T>) return convert<T>(minimum<PropagateNan>(to_f32(x), to_f32(y)));
+  else if constexpr (same<T, f32>) {
+    f32 r;
+    if constexpr (PropagateNan) asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y));
+    else asm("min.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y));
+    return r;
+  } else if constexpr (same<T, f64>) {
+    if (PropagateNan && (x != x || y != y)) return x + y;
+    if (x == 0 && y == 0) return bit_cast<f64>(bit_cast<u64>(x) | bit_cast<u64>(y));
+    return fmin(x, y);
+  } else return x < y ? x : y;
+}
+
+// One rounding: in f64 the product of two 16-bit floats is exact, and rounding the sum towards odd keeps the last step honest.
+template <class T> TV_DEV T fma_(T x, T y, T z) {
+  if constexpr (same<T, f32>) return __fmaf_rn(x, y, z);
+  else if constexpr (same<T, f64>) return __fma_rn(x, y, z);
+  else {
+    const f64 p = static_cast<f64>(to_f32(x)) * static_cast<f64>(to_f32(y)), c = to_f32(z);
+    f64 s = __dadd_rz(p, c);
+    // The error of the truncated sum, exact by Knuth's two-sum.
+    const f64 sum = __dadd_rn(p, c), t = __dsub_rn(sum, p);
+    const f64 error = __dadd_rn(__dsub_rn(p, __dsub_rn(sum, t)), __dsub_rn(c, t));
+    if ((error != 0 || sum != s) && s == s && fabs(s) < 1e300) s = bit_cast<f64>(bit_cast<u64>(s) | 1);
+    return convert<T>(s);
+  }
+}
+
+template <class T, class I> TV_DEV T* ptr_add(T* p, I offset) { return p + static_cast<i64>(offset); }
+template <class T> TV_DEV T* ptr_add(T* p, u64 offset) { return p + offset; }
+
+// --- the same on tiles ---
+#define TV_UNARY(name)                                                               \
+  template <class T, class L> TV_DEV auto name(const Tile<T, L>& x) {                \
+    Tile<decltype(name(x.v[0])), L> out;                                             \
+    _Pragma("unroll") for (int r = 0; r < L::regs; ++r) out.v[r] = name(x.v[r]);     \
+    return out;                                                                      \
+  }
+#define TV_BINARY_BODY(name)                                                             \
+  {                                                                                      \
+    Tile<decltype(name(x.v[0], y.v[0])), L> out;                                         \
+    _Pragma("unroll") for (int r = 0; r < L::regs; ++r) out.v[r] = name(x.v[r], y.v[r]); \
+    return out;                                                                          \
+  }
+#define TV_BINARY(name) \
+  template <class T, class L> TV_DEV auto name(const Tile<T, L>& x, const Tile<T, L>& y) TV_BINARY_BODY(name)
+// Operands of two types.
+#define TV_MIXED(name) \
+  template <class T, class U, class L> TV_DEV auto name(const Tile<T, L>& x, const Tile<U, L>& y) TV_BINARY_BODY(name)
+TV_UNARY(neg) TV_UNARY(abs_) TV_UNARY(invert)
+TV_BINARY(add) TV_BINARY(sub) TV_BINARY(mul) TV_BINARY(truediv) TV_BINARY(floordiv) TV_BINARY(mod)
+TV_BINARY(bit_and) TV_BINARY(bit_or) TV_BINARY(bit_xor) TV_BINARY(shl) TV_BINARY(shr) TV_BINARY(umulhi)
+TV_BINARY(lt) TV_BINARY(le) TV_BINARY(gt) TV_BINARY(ge) TV_BINARY(eq) TV_BINARY(ne) TV_MIXED(ptr_add)
+
+template <class T, class L> TV_DEV Tile<T, L> where(const Tile<bool, L>& c, const Tile<T, L>& x, const Tile<T, L>& y) {
+  Tile<T, L> out;
+#pragma unroll
+  for (int r = 0; r < L::regs; ++r) out.v[r] = c.v[r] ? x.v[r] : y.v[r];
+  return out;
+}
+template <bool N, class T, class L> TV_DEV Tile<T, L> maximum(const Tile<T, L>& x, const Tile<T, L>& y) {
+  return map<T, L>([](T a, T b) { return maximum<N>(a, b); }, x, y);
+}
+template <bool N, class T, class L> TV_DEV Tile<T, L> minimum(const Tile<T, L>& x, const Tile<T, L>& y) {
+  return map<T, L>([](T a, T b) { return minimum<N>(a, b); }, x, y);
+}
+template <class T, class L> TV_DEV Tile<T, L> fma_(const Tile<T, L>& x, const Tile<T, L>& y, const Tile<T, L>& z) {
+  return map<T, L>([](T a, T b, T c) { return fma_(a, b, c); }, x, y, z);
+}
+template <class To, bool Truncate = false, class T, class L> TV_DEV Tile<To, L> cast(const Tile<T, L>& x) {
+  return map<To, L>([](T a) { return convert<To, Truncate>(a); }, x);
+}
+template <class To, bool Truncate = false, class T> TV_DEV To cast(T x) { return convert<To, Truncate>(x); }
+template <class To, class T, class L> TV_DEV Tile<To, L> bitcast(const Tile<T, L>& x) {
+  return map<To, L>([](T a) { return bit_cast<To>(a); }, x);
+}
+template <class To, class T> TV_DEV To bitcast(T x) { return bit_cast<To>(x); }
+
+}  // namespace tv

@@ -1,0 +1,105 @@
+// A tile as one thread holds it, and the values that come from nothing: ids, constants, arange, splat.
+//
+// A layout L is a struct that the emitter prints (docs/gpu.md): regs, reg[], lane[], warp[] (bases), thread() (index of this thread's register 0),
+// disjoint (register bits and thread bits never meet), rank, shift[], mask[].
+#pragma once
+#include "device/types.cuh"
+
+namespace tv {
+
+template <class T, class L>
+struct Tile {
+  T v[L::regs];
+};
+
+TV_DEV u32 lane_id() { return threadIdx.x & 31; }
+TV_DEV u32 warp_id() { return threadIdx.x >> 5; }
+
+// xor of the bases over the set bits of r.
+template <int N>
+constexpr __device__ u32 xor_of(const u32 (&bases)[N], int count, u32 r) {
+  u32 out = 0;
+  for (int i = 0; i < count; ++i) {
+    if (r >> i & 1) out ^= bases[i];
+  }
+  return out;
+}
+
+// Row-major index of register r of this thread, given the thread's part.
+template <class L>
+TV_DEV u32 index_of(u32 thread, u32 r) {
+  return L::disjoint ? thread + xor_of(L::reg, L::reg_bits, r) : thread ^ xor_of(L::reg, L::reg_bits, r);
+}
+// Coordinate along an axis.
+template <class L, int Axis>
+TV_DEV u32 coordinate(u32 thread, u32 r) {
+  if (L::disjoint) return (thread >> L::shift[Axis] & L::mask[Axis]) + (xor_of(L::reg, L::reg_bits, r) >> L::shift[Axis] & L::mask[Axis]);
+  return (thread ^ xor_of(L::reg, L::reg_bits, r)) >> L::shift[Axis] & L::mask[Axis];
+}
+
+template <int Axis>
+TV_DEV i32 program_id() {
+  return static_cast<i32>(Axis == 0 ? blockIdx.x : Axis == 1 ? blockIdx.y : blockIdx.z);
+}
+template <int Axis>
+TV_DEV i32 num_programs() {
+  return static_cast<i32>(Axis == 0 ? gridDim.x : Axis == 1 ? gridDim.y : gridDim.z);
+}
+
+template <class L>
+TV_DEV Tile<i32, L> arange(i32 start) {
+  Tile<i32, L> out;
+  const u32 thread = L::thread();
+#pragma unroll
+  for (int r = 0; r < L::regs; ++r) out.v[r] = start + static_cast<i32>(index_of<L>(thread, r));
+  return out;
+}
+
+template <class L, class T>
+TV_DEV Tile<T, L> splat(T x) {
+  Tile<T, L> out;
+#pragma unroll
+  for (int r = 0; r < L::regs; ++r) out.v[r] = x;
+  return out;
+}
+
+// The same registers under another layout: reshape, expand_dims, permute, and conversions that move nothing.
+template <class L, class T, class From>
+TV_DEV Tile<T, L> relabel(const Tile<T, From>& x) {
+  static_assert(L::regs == From::regs, "relabel keeps the registers");
+  Tile<T, L> out;
+#pragma unroll
+  for (int r = 0; r < L::regs; ++r) out.v[r] = x.v[r];
+  return out;
+}
+
+// Register r of the result is register C::source[r]: broadcasts, register conversions, split, cat.
+template <class L, class C, class T, class From>
+TV_DEV Tile<T, L> move_registers(const Tile<T, From>& x) {
+  Tile<T, L> out;
+#pragma unroll
+  for (int r = 0; r < L::regs; ++r) out.v[r] = x.v[C::source[r]];
+  return out;
+}
+
+template <class L, class T, class From>
+TV_DEV Tile<T, L> join(const Tile<T, From>& x, const Tile<T, From>& y) {
+  Tile<T, L> out;
+#pragma unroll
+  for (int r = 0; r < From::regs; ++r) {
+    out.v[2 * r] = x.v[r];
+    out.v[2 * r + 1] = y.v[r];
+  }
+  return out;
+}
+
+// Applies f to each register.
+template <class R, class L, class F, class... T>
+TV_DEV Tile<R, L> map(F f, const Tile<T, L>&... x) {
+  Tile<R, L> out;
+#pragma unroll
+  for (int r = 0; r < L::regs; ++r) out.v[r] = f(x.v[r]...);
+  return out;
+}
+
+}  // namespace tv
