@@ -26,6 +26,12 @@ bool IsKnown(absl::string_view name) {
 
 absl::Span<const PassInfo> Passes() { return kPasses; }
 
+std::vector<absl::string_view> PassNames() {
+  std::vector<absl::string_view> names;
+  for (const PassInfo& pass : kPasses) names.push_back(pass.name);
+  return names;
+}
+
 absl::StatusOr<ir::Kernel> RunPasses(ir::Kernel kernel, const PassOptions& options) {
   if (!options.stop_after.empty() && !IsKnown(options.stop_after)) {
     return absl::InvalidArgumentError(absl::StrCat("there is no pass ", options.stop_after));
@@ -42,6 +48,12 @@ absl::StatusOr<ir::Kernel> RunPasses(ir::Kernel kernel, const PassOptions& optio
     if (options.stop_after == pass.name) return kernel;
   }
   return kernel;
+}
+
+absl::StatusOr<ir::Kernel> RunPasses(ir::Kernel kernel, absl::string_view stop_after) {
+  PassOptions options;
+  options.stop_after = stop_after;
+  return RunPasses(std::move(kernel), options);
 }
 
 }  // namespace tilevm::specializer

@@ -6,6 +6,7 @@
 #define TILEVM_SPECIALIZER_PASSES_PASSES_H_
 
 #include <functional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -25,6 +26,7 @@ struct PassInfo {
   absl::string_view summary;
 };
 absl::Span<const PassInfo> Passes();
+std::vector<absl::string_view> PassNames();
 
 // Called with "partial_eval" and the input, then with each pass's name and its output.
 using PassObserver = std::function<absl::Status(absl::string_view pass, const ir::Kernel& kernel)>;
@@ -35,6 +37,7 @@ struct PassOptions {
 };
 
 absl::StatusOr<ir::Kernel> RunPasses(ir::Kernel kernel, const PassOptions& options = {});
+absl::StatusOr<ir::Kernel> RunPasses(ir::Kernel kernel, absl::string_view stop_after);
 
 }  // namespace tilevm::specializer
 
