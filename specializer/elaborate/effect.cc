@@ -1,4 +1,6 @@
 // device_print, device_assert, assume, debug_barrier.
+#include "absl/strings/match.h"
+#include "absl/strings/strip.h"
 #include "specializer/elaborate/broadcast.h"
 #include "specializer/elaborate/memory_options.h"
 #include "specializer/elaborate/rules.h"
@@ -7,7 +9,7 @@ namespace tilevm::specializer {
 namespace {
 
 absl::StatusOr<Value> Print(Rule& rule) {
-  TILEVM_ASSIGN_OR_RETURN(const std::string prefix, rule.String("prefix", ""));
+  TILEVM_ASSIGN_OR_RETURN(std::string prefix, rule.String("prefix", ""));
   for (char c : prefix) {
     if (c < ' ' || c > '~') return rule.Error("prefix holds a character that is not printable ASCII");
   }
@@ -18,6 +20,10 @@ absl::StatusOr<Value> Print(Rule& rule) {
       TILEVM_ASSIGN_OR_RETURN(const ValueId id, rule.Tensor(item, "args"));
       operands.push_back(id);
     }
+  }
+  if (!operands.empty() && !absl::EndsWith(prefix, ": ")) {  // as Triton shows values: "prefix: 5"
+    absl::string_view word = absl::StripSuffix(prefix, " ");
+    prefix = absl::StrCat(absl::StripSuffix(word, ":"), ": ");
   }
   const NamedAttr attrs[] = {{"prefix", prefix}, {"hex", hex}};
   rule.builder().EmitVoid(Op::kDevicePrint, operands, rule.loc(), attrs);
@@ -41,7 +47,8 @@ absl::StatusOr<Value> Assume(Rule& rule) {
   const Value& cond = rule["cond"];
   if (cond.is_static_number()) return Value::None();
   TILEVM_ASSIGN_OR_RETURN(const ValueId id, rule.Number("cond"));
-  rule.builder().EmitVoid(Op::kAssume, {{rule.Cast(id, DType::kI1)}}, rule.loc());
+  const ValueId operands[] = {rule.Cast(id, DType::kI1)};
+  rule.builder().EmitVoid(Op::kAssume, operands, rule.loc());
   return Value::None();
 }
 
