@@ -198,7 +198,8 @@ bool ParsePlace(absl::string_view text, int* line, int* col) {
 // "LINE:COL MESSAGE"; the message runs to the end of the line.
 absl::StatusOr<Expectation> ParseError(absl::string_view text) {
   Expectation expected;
-  if (absl::ConsumePrefix(&text, "checked ")) expected.checked_only = true;
+  if (absl::ConsumePrefix(&text, "checked ")) expected.in_fast = false;
+  if (absl::ConsumePrefix(&text, "fast ")) expected.in_checked = false;
   std::vector<absl::string_view> parts = absl::StrSplit(text, absl::MaxSplits(' ', 1));
   if (parts.size() != 2 || !ParsePlace(parts[0], &expected.line, &expected.col)) {
     return absl::InvalidArgumentError("error LINE:COL MESSAGE");
@@ -331,6 +332,15 @@ absl::StatusOr<std::vector<Section>> SplitSections(absl::string_view path, absl:
   return sections;
 }
 
+// What a name of a test may hold.
+std::string PlainName(absl::string_view text) {
+  std::string name;
+  for (char c : text) {
+    if (absl::ascii_isalnum(c) || c == '.' || c == '+' || c == '-' || c == '_') name += c;
+  }
+  return name;
+}
+
 std::string Stem(absl::string_view path) {
   size_t slash = path.rfind('/');
   if (slash != absl::string_view::npos) path = path.substr(slash + 1);
@@ -350,7 +360,7 @@ absl::StatusOr<std::vector<Case>> ParseCases(absl::string_view path, absl::strin
       one.name = Stem(path);
       if (!section.name.empty()) absl::StrAppend(&one.name, "/", section.name);
       std::vector<std::string> values;
-      for (const auto& entry : binding) values.push_back(entry.second);
+      for (const auto& entry : binding) values.push_back(PlainName(entry.second));
       if (!values.empty()) absl::StrAppend(&one.name, "/", absl::StrJoin(values, "_"));
       cases.push_back(std::move(one));
     }

@@ -58,7 +58,7 @@ struct ArgSpecText {
 struct Expectation {
   int line = 0, col = 0;  // in the kernel text, 0:0 if the error has no place
   std::string message;    // the whole message
-  bool checked_only = false;
+  bool in_checked = true, in_fast = true;  // the modes that end so; the others run through
 };
 
 struct ExpectedReport {

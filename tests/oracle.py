@@ -178,7 +178,7 @@ def truncating_mod(x, y):
     x, y = np.broadcast_arrays(x, y)
     pairs = [(int(a), int(b)) for a, b in zip(x.flat, y.flat)]
     rest = [a if b == 0 else abs(a) % abs(b) * (-1 if a < 0 else 1) for a, b in pairs]
-    return np.array(rest).astype(x.dtype).reshape(x.shape)
+    return np.array(rest, dtype=object).astype(x.dtype).reshape(x.shape)
 
 
 def bit_cast(x, name):
