@@ -208,8 +208,14 @@ absl::StatusOr<Value> Evaluator::Impl::KernelMinMax(Op op, const CallArgs& args,
     return InvalidAt(loc, "TypeError: ", op == Op::kMinimum ? "min" : "max", "() in a kernel takes two or more values; use ", op == Op::kMinimum ? "tl.min" : "tl.max", " to reduce a tensor");
   }
   Value result = items[0];
+  const bool all_static = std::all_of(items.begin(), items.end(), [](const Value& item) { return item.is_static_number(); });
   for (size_t i = 1; i < items.size(); ++i) {
-    TILEVM_ASSIGN_OR_RETURN(result, RunRowOp(op, {result, items[i]}, true, loc));
+    if (all_static) {  // Python's: constexpr stays constexpr
+      TILEVM_ASSIGN_OR_RETURN(const Value wins, self().Binary(op == Op::kMinimum ? Op::kLt : Op::kGt, items[i], result, loc));
+      if (wins.bool_value()) result = items[i];
+    } else {
+      TILEVM_ASSIGN_OR_RETURN(result, RunRowOp(op, {result, items[i]}, true, loc));
+    }
   }
   return result;
 }
