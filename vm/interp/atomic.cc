@@ -53,12 +53,17 @@ void RunAtomic(Frame& frame, const Inst& inst) {
   const TypeInfo& type = *inst.in[1].type;
   std::byte* out = inst.out.empty() ? nullptr : frame.reg(inst.out[0]).data;
   bool any_change = false;
+  Guard guard(*frame.run);
   for (int64_t i = 0; i < type.n; ++i) {
     uint64_t old = 0;
     if (mask == nullptr || mask[i] != std::byte{0}) {
       const uint64_t address = ReadBits(in[0]->data, 8, i);
       if (address % atomic.bytes != 0) {
         frame.Fail(InvalidAt(inst.loc, isa::Mnemonic(inst.op), ": lane ", i, ": the address is not aligned to ", atomic.bytes, " bytes"));
+        return;
+      }
+      if (!guard.Allows(address, atomic.bytes)) {
+        frame.Fail(OutsideError(inst, i));
         return;
       }
       const uint64_t operand = ReadBits(in[cas ? 2 : 1]->data, atomic.bytes, i);

@@ -230,6 +230,7 @@ class Compiler {
     for (size_t i = dot ? 2 : 0; i < op.operands.size(); ++i) {
       const ValueId id = op.operands[i];
       if (id == ir::kNoValue || live_.last_use[id] != position || released_.contains(id)) continue;
+      if (dot && (id == op.operands[0] || id == op.operands[1])) return;  // read again while the result is written
       const TypeInfo* type = TypeOf(id);
       if (type->n != result->n || type->elem_bytes != result->elem_bytes) continue;
       released_.insert(id);

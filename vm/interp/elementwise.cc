@@ -159,9 +159,9 @@ bool IsElementwise(Op op) {
 }
 
 absl::Status BindElementwise(const ir::Op& op, Plan& plan, Inst& inst) {
-  (void)plan;
   const TypeInfo& out = *inst.out[0].type;
   const TypeInfo& first = *inst.in[0].type;
+  if (out.elem.pointer && !first.elem.pointer && op.op != Op::kWhere) plan.makes_pointers = true;
   const bool tile = out.rank > 0 && !inst.lanes;
   if (op.op == Op::kCast) {
     const isa::Rounding rounding = op.StringAttr("rounding") == "rtz" ? isa::Rounding::kTowardZero : isa::Rounding::kNearestEven;

@@ -249,6 +249,14 @@ TEST(Dot, BatchedAndAccumulating) {
   }
 }
 
+TEST(Dot, OneValueAsAllThreeOperands) {
+  const auto out = RunOn<float>(DType::kF32, {1, 2, 3, 4}, 4, [](KernelBuilder& b, ValueId in, ValueId out) {
+    const ValueId x = LoadTile(b, in, {2, 2});
+    StoreTile(b, out, b.Make(Op::kDot, b.TypeOf(x), {x, x, x}, {{"input_precision", std::string("ieee")}}));
+  });
+  EXPECT_EQ(out, (std::vector<float>{8, 12, 18, 26}));
+}
+
 // C041: 1 + 2**-12 does not fit in tf32.
 TEST(Dot, Tf32RoundsItsOperandsAndIeeeDoesNot) {
   for (const bool ieee : {false, true}) {

@@ -136,23 +136,46 @@ void StoreRegion(const std::byte* tile, const Region& region, int elem_bytes) {
   });
 }
 
-// Lane by lane: pointers and mask dense (mask may be null).
+// Lane by lane: pointers and mask dense (mask may be null). Gives the first lane outside all buffers, or -1.
 template <typename T>
-void LoadLanes(std::byte* out, const std::byte* pointers, const std::byte* mask, int64_t n) {
+int64_t LoadLanes(std::byte* out, const std::byte* pointers, const std::byte* mask, int64_t n, Guard guard) {
   T* to = reinterpret_cast<T*>(out);
   for (int64_t i = 0; i < n; ++i) {
     if (mask != nullptr && mask[i] == std::byte{0}) continue;
-    std::memcpy(&to[i], At(ReadBits(pointers, 8, i)), sizeof(T));
+    const uint64_t address = ReadBits(pointers, 8, i);
+    if (!guard.Allows(address, sizeof(T))) return i;
+    std::memcpy(&to[i], At(address), sizeof(T));
   }
+  return -1;
 }
 
 template <typename T>
-void StoreLanes(const std::byte* in, const std::byte* pointers, const std::byte* mask, int64_t n) {
+int64_t StoreLanes(const std::byte* in, const std::byte* pointers, const std::byte* mask, int64_t n, Guard guard) {
   const T* from = reinterpret_cast<const T*>(in);
   for (int64_t i = 0; i < n; ++i) {
     if (mask != nullptr && mask[i] == std::byte{0}) continue;
-    std::memcpy(At(ReadBits(pointers, 8, i)), &from[i], sizeof(T));
+    const uint64_t address = ReadBits(pointers, 8, i);
+    if (!guard.Allows(address, sizeof(T))) return i;
+    std::memcpy(At(address), &from[i], sizeof(T));
   }
+  return -1;
+}
+
+// The ends of a region are lanes of it: if both lie in one buffer, all do.
+bool RegionAllowed(Frame& frame, const Inst& inst, const Region& region, int elem_bytes) {
+  if (region.empty || !frame.run->guarded) return true;
+  uint64_t low = region.address, high = region.address;
+  for (int d = 0; d < region.rank; ++d) {
+    const uint64_t span = static_cast<uint64_t>(region.memory_step[d]) * static_cast<uint64_t>(region.extent[d] - 1);
+    (region.memory_step[d] < 0 ? low : high) += span;
+  }
+  Guard guard(*frame.run);
+  if (high - low + elem_bytes >= static_cast<uint64_t>(elem_bytes) && guard.Allows(low, high - low + elem_bytes)) return true;
+  const bool first_is_inside = guard.Allows(region.address, elem_bytes);
+  int64_t lane = region.tile_offset;
+  for (int d = 0; first_is_inside && d < region.rank; ++d) lane += (region.extent[d] - 1) * region.tile_step[d];
+  frame.Fail(OutsideError(inst, lane));
+  return false;
 }
 
 // Runs of set lanes in a dense mask over an affine pointer.
@@ -223,20 +246,26 @@ void RunLoad(Frame& frame, const Inst& inst) {
   }
   if (pointer.form == Form::kAffine) {
     if (mask == nullptr || mask->form == Form::kBox) {
-      LoadRegion(out.data, MakeRegion(pointer, pointer_type, mask), type.elem_bytes);
+      const Region region = MakeRegion(pointer, pointer_type, mask);
+      if (RegionAllowed(frame, inst, region, type.elem_bytes)) LoadRegion(out.data, region, type.elem_bytes);
     } else {
-      ForEachRun(pointer, pointer_type, mask->data, [&](const Region& part) { LoadRegion(out.data, part, type.elem_bytes); });
+      ForEachRun(pointer, pointer_type, mask->data, [&](const Region& part) {
+        if (RegionAllowed(frame, inst, part, type.elem_bytes)) LoadRegion(out.data, part, type.elem_bytes);
+      });
     }
     return;
   }
   if (mask != nullptr) EnsureDense(*mask, *inst.in[1].type);
   const std::byte* lanes = mask == nullptr ? nullptr : mask->data;
+  const Guard guard(*frame.run);
+  int64_t outside;
   switch (type.elem_bytes) {
-    case 1: LoadLanes<uint8_t>(out.data, pointer.data, lanes, type.n); break;
-    case 2: LoadLanes<uint16_t>(out.data, pointer.data, lanes, type.n); break;
-    case 4: LoadLanes<uint32_t>(out.data, pointer.data, lanes, type.n); break;
-    default: LoadLanes<uint64_t>(out.data, pointer.data, lanes, type.n); break;
+    case 1: outside = LoadLanes<uint8_t>(out.data, pointer.data, lanes, type.n, guard); break;
+    case 2: outside = LoadLanes<uint16_t>(out.data, pointer.data, lanes, type.n, guard); break;
+    case 4: outside = LoadLanes<uint32_t>(out.data, pointer.data, lanes, type.n, guard); break;
+    default: outside = LoadLanes<uint64_t>(out.data, pointer.data, lanes, type.n, guard); break;
   }
+  if (outside >= 0) frame.Fail(OutsideError(inst, outside));
 }
 
 // A byte of memory is true if it is not 0 (PyTorch and NumPy write 1, others need not); in registers i1 is 0 or 1.
@@ -266,20 +295,26 @@ void RunStore(Frame& frame, const Inst& inst) {
   }
   if (pointer.form == Form::kAffine) {
     if (mask == nullptr || mask->form == Form::kBox) {
-      StoreRegion(value.data, MakeRegion(pointer, pointer_type, mask), type.elem_bytes);
+      const Region region = MakeRegion(pointer, pointer_type, mask);
+      if (RegionAllowed(frame, inst, region, type.elem_bytes)) StoreRegion(value.data, region, type.elem_bytes);
     } else {
-      ForEachRun(pointer, pointer_type, mask->data, [&](const Region& part) { StoreRegion(value.data, part, type.elem_bytes); });
+      ForEachRun(pointer, pointer_type, mask->data, [&](const Region& part) {
+        if (RegionAllowed(frame, inst, part, type.elem_bytes)) StoreRegion(value.data, part, type.elem_bytes);
+      });
     }
     return;
   }
   if (mask != nullptr) EnsureDense(*mask, *inst.in[2].type);
   const std::byte* lanes = mask == nullptr ? nullptr : mask->data;
+  const Guard guard(*frame.run);
+  int64_t outside;
   switch (type.elem_bytes) {
-    case 1: StoreLanes<uint8_t>(value.data, pointer.data, lanes, type.n); break;
-    case 2: StoreLanes<uint16_t>(value.data, pointer.data, lanes, type.n); break;
-    case 4: StoreLanes<uint32_t>(value.data, pointer.data, lanes, type.n); break;
-    default: StoreLanes<uint64_t>(value.data, pointer.data, lanes, type.n); break;
+    case 1: outside = StoreLanes<uint8_t>(value.data, pointer.data, lanes, type.n, guard); break;
+    case 2: outside = StoreLanes<uint16_t>(value.data, pointer.data, lanes, type.n, guard); break;
+    case 4: outside = StoreLanes<uint32_t>(value.data, pointer.data, lanes, type.n, guard); break;
+    default: outside = StoreLanes<uint64_t>(value.data, pointer.data, lanes, type.n, guard); break;
   }
+  if (outside >= 0) frame.Fail(OutsideError(inst, outside));
 }
 
 // NaN where the type has one, else 0xAA bytes.
@@ -290,6 +325,20 @@ uint64_t PoisonBits(const TypeInfo& type) {
 }
 
 }  // namespace
+
+bool Guard::Find(uint64_t address, uint64_t bytes) {
+  auto range = std::upper_bound(run_.ranges.begin(), run_.ranges.end(), std::make_pair(address, ~uint64_t{0}));
+  if (range == run_.ranges.begin()) return false;
+  --range;
+  if (range->second - range->first < bytes || address - range->first > range->second - range->first - bytes) return false;
+  begin_ = range->first;
+  end_ = range->second;
+  return true;
+}
+
+absl::Status OutsideError(const Inst& inst, int64_t lane) {
+  return InvalidAt(inst.loc, isa::Mnemonic(inst.op), ": lane ", lane, " is outside every buffer of the launch; checked mode tells which element");
+}
 
 absl::Status BindMemory(const ir::Op& op, Plan& plan, Inst& inst) {
   const bool load = op.op == isa::Op::kLoad;

@@ -191,6 +191,31 @@ TEST(Load, MaskedLanesCanBePoisoned) {
   EXPECT_EQ(RunInOut(b.Build(), 2, 2, options), (std::vector<int32_t>{0, static_cast<int32_t>(0xaaaaaaaa)}));
 }
 
+// A wrong kernel is an error in fast mode too, with lazy and with dense pointers.
+TEST_P(LazyAndDense, AccessesOutsideEveryBufferAreErrors) {
+  for (const bool store : {false, true}) {
+    for (const int64_t offset : {-1000000, 1000000}) {
+      KernelBuilder b;
+      const ValueId in = b.Pointer(DType::kI32, "in");
+      const ValueId lanes = Lanes(b, in, 4, GetParam());
+      b.At(17);
+      const ValueId p = b.PtrAdd(in, b.Do(Op::kMul, {lanes, b.Splat(b.Int(offset), {4})}));
+      if (store) {
+        b.Store(p, lanes);
+      } else {
+        b.Load(p);
+      }
+      std::vector<int32_t> data = Iota(4);
+      const Buffer buffers[] = {BufferOf(data, DType::kI32, "in")};
+      const Arg args[] = {Arg::InBuffer(0)};
+      const absl::Status status = vm::Run(b.Build(), args, buffers, {}).status();
+      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_NE(status.message().find("is outside every buffer"), std::string::npos) << status.message();
+      EXPECT_EQ(LocOf(status).line, 17);
+    }
+  }
+}
+
 TEST(Load, ScalarsWithMasksOfOneLane) {
   KernelBuilder b;
   const ValueId in = b.Pointer(DType::kI32, "in"), out = b.Pointer(DType::kI32, "out");
@@ -236,6 +261,18 @@ TEST(Shape, JoinSplitAndCatKeepTheirOrder) {
   const ValueId wide = b.Make(Op::kCat, isa::TileType(DType::kI32, {2, 4}), {joined, joined}, {{"dim", int64_t{1}}});
   b.Store(b.PtrAdd(out, b.Arange(10, 18)), b.Make(Op::kReshape, isa::TileType(DType::kI32, {8}), {wide}, {}));
   EXPECT_EQ(RunInOut(b.Build(), 4, 18), (std::vector<int32_t>{0, 2, 1, 3, 2, 3, 2, 3, 0, 1, 0, 2, 0, 2, 1, 3, 1, 3}));
+}
+
+TEST(Load, ABoolIsZeroOrOne) {
+  KernelBuilder b;
+  const ValueId in = b.Pointer(DType::kI1, "in"), out = b.Pointer(DType::kI32, "out");
+  b.StoreAt(out, b.Arange(0, 4), b.Cast(b.LoadAt(in, b.Arange(0, 4)), DType::kI32));
+  std::vector<uint8_t> flags = {0, 1, 2, 255};
+  std::vector<int32_t> result(4);
+  const Buffer buffers[] = {BufferOf(flags, DType::kI1), BufferOf(result, DType::kI32)};
+  const Arg args[] = {Arg::InBuffer(0), Arg::InBuffer(1)};
+  EXPECT_TRUE(vm::Run(b.Build(), args, buffers, {}).ok());
+  EXPECT_EQ(result, (std::vector<int32_t>{0, 1, 1, 1}));
 }
 
 TEST(Elementwise, WhereCastsAndFloats) {

@@ -174,7 +174,6 @@ absl::Status BindMap(const ir::Op& op, Inst& inst) {
 }  // namespace
 
 absl::Status BindMisc(const ir::Op& op, Plan& plan, Inst& inst) {
-  (void)plan;
   switch (op.op) {
     case Op::kProgramId: case Op::kNumPrograms:
       inst.imm[0] = op.IntAttr("axis");
@@ -190,7 +189,10 @@ absl::Status BindMisc(const ir::Op& op, Plan& plan, Inst& inst) {
       inst.imm[1] = isa::BitWidth(inst.out[0].type->dtype) == 64 ? 64 : 32;
       inst.fn = RunPhilox;
       return absl::OkStatus();
-    case Op::kDevicePrint: inst.fn = RunPrint; return absl::OkStatus();
+    case Op::kDevicePrint:
+      plan.prints = true;
+      inst.fn = RunPrint;
+      return absl::OkStatus();
     case Op::kDeviceAssert: inst.fn = RunAssert; return absl::OkStatus();
     case Op::kAssume: inst.fn = RunNothing; return absl::OkStatus();
     case Op::kDebugBarrier: inst.fn = RunFence; return absl::OkStatus();

@@ -155,6 +155,8 @@ class Plan {
   int64_t scratch_bytes = 0;       // working space of one op at a time
   bool may_wait = false;           // programs may have to give way to each other
   int min_access_bytes = 8;        // smallest element of any memory op
+  bool prints = false;             // one thread, so that lines come in the order of programs
+  bool makes_pointers = false;     // from numbers or memory: their targets need not be buffers of the launch
 
   // Owners of what instructions point to: deques, so that addresses hold.
   std::deque<TypeInfo> types;

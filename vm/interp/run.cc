@@ -257,6 +257,29 @@ absl::Status CheckOptions(const Plan& plan, const RunOptions& options, int64_t* 
   return absl::OkStatus();
 }
 
+// Every pointer argument is a buffer and no pointer is made from a number: accesses can be held to the buffers.
+void SetGuard(const Plan& plan, absl::Span<const Arg> args, absl::Span<const Buffer> buffers, RunState& run) {
+  run.guarded = !run.options->checked && !plan.makes_pointers;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (plan.params[i].type->elem.pointer && args[i].kind != Arg::Kind::kBuffer && args[i].bits != 0) run.guarded = false;
+  }
+  if (!run.guarded) return;
+  for (const Buffer& buffer : buffers) {
+    const uint64_t begin = reinterpret_cast<uintptr_t>(buffer.data);
+    if (buffer.bytes > 0) run.ranges.emplace_back(begin, begin + static_cast<uint64_t>(buffer.bytes));
+  }
+  std::sort(run.ranges.begin(), run.ranges.end());
+  size_t kept = 0;
+  for (size_t i = 1; i < run.ranges.size(); ++i) {  // overlapping views of one allocation are one range
+    if (run.ranges[i].first <= run.ranges[kept].second) {
+      run.ranges[kept].second = std::max(run.ranges[kept].second, run.ranges[i].second);
+    } else {
+      run.ranges[++kept] = run.ranges[i];
+    }
+  }
+  if (!run.ranges.empty()) run.ranges.resize(kept + 1);
+}
+
 }  // namespace
 
 void RunState::Print(absl::string_view text) {
@@ -281,9 +304,10 @@ absl::StatusOr<RunResult> Run(const Plan& plan, absl::Span<const Arg> args, absl
   std::unique_ptr<Checker> check;
   if (options.checked) check = std::make_unique<Checker>(plan, buffers, options, run.program_count);
   TILEVM_RETURN_IF_ERROR(SetParams(plan, args, buffers, check.get(), run));
+  SetGuard(plan, args, buffers, run);
   run.fuel = options.max_ops;
   int64_t threads = options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
-  threads = options.checked ? 1 : std::min({threads, std::max<int64_t>(1, run.program_count), std::max<int64_t>(1, options.max_memory_bytes / FrameBytes(plan, false))});
+  threads = options.checked || plan.prints ? 1 : std::min({threads, std::max<int64_t>(1, run.program_count), std::max<int64_t>(1, options.max_memory_bytes / FrameBytes(plan, false))});
   const auto work = [&] {
     Worker(run, check.get(), static_cast<int>(threads)).Run();
     std::lock_guard<std::mutex> lock(run.mutex);

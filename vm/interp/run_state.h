@@ -5,6 +5,7 @@
 #include <atomic>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "vm/interp/plan.h"
@@ -24,6 +25,10 @@ struct RunState {
   std::atomic<int64_t> ops{0};
   std::atomic<bool> failed{false};
 
+  // Fast mode: the memory of the launch's buffers, sorted and merged; `guarded` if every pointer must be in it.
+  bool guarded = false;
+  std::vector<std::pair<uint64_t, uint64_t>> ranges;
+
   std::mutex mutex;                         // error, output
   absl::Status status;
   int64_t failed_program = -1;
@@ -33,6 +38,25 @@ struct RunState {
 
   void Print(absl::string_view text);
 };
+
+// Fast mode's cheap bounds check: an access must lie in the memory of some buffer, so that a wrong kernel is an error and no crash. Remembers
+// the range that was last hit.
+class Guard {
+ public:
+  explicit Guard(const RunState& run) : run_(run), end_(run.guarded ? 0 : ~uint64_t{0}) {}
+  bool Allows(uint64_t address, uint64_t bytes) {
+    if (end_ - begin_ >= bytes && address - begin_ <= end_ - begin_ - bytes) [[likely]] return true;
+    return Find(address, bytes);
+  }
+
+ private:
+  bool Find(uint64_t address, uint64_t bytes);  // memory.cc
+
+  const RunState& run_;
+  uint64_t begin_ = 0, end_;
+};
+// The error of an access that the guard does not allow.
+absl::Status OutsideError(const Inst& inst, int64_t lane);
 
 // A kernel whose programs may wait tells the others that memory changed.
 inline void NoteWrite(Frame& frame) {
