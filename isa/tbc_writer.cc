@@ -46,7 +46,7 @@ std::string EncodeSource(const Module& module) {
   return out.bytes();
 }
 
-// The content compressed if that makes it smaller.
+// The content compressed if that makes it smaller by a quarter.
 Section SourceSection(const Module& module, bool compress) {
   Section section{SectionId::kSource, kFlagSkippable, EncodeSource(module)};
   if (!compress) return section;
@@ -54,7 +54,7 @@ Section SourceSection(const Module& module, bool compress) {
   length.Varint(section.bytes.size());
   std::string frame(ZSTD_compressBound(section.bytes.size()), '\0');
   size_t size = ZSTD_compress(frame.data(), frame.size(), section.bytes.data(), section.bytes.size(), 3);
-  if (ZSTD_isError(size) != 0 || size + length.size() >= section.bytes.size()) return section;
+  if (ZSTD_isError(size) != 0 || size + length.size() > section.bytes.size() / 4 * 3) return section;
   frame.resize(size);
   section.flags |= kFlagCompressed;
   section.bytes = length.bytes() + frame;

@@ -188,6 +188,7 @@ class FunctionVerifier {
     }
     for (StringId name : inst.names) {
       if (name >= module_.strings.size()) return Error(inst.loc, "bad string ", name);
+      if (module_.strings[name].empty()) return Error(inst.loc, info.mnemonic, ": a keyword without a name");
     }
     return absl::OkStatus();
   }
@@ -305,7 +306,7 @@ size_t OpenYieldCount(Op op, int region, size_t result_count) {
     case Op::kWhile: return result_count + (region == 0 ? 1 : 0);
     case Op::kCollect:
     case Op::kAssert: return 1;
-    case Op::kTry: return region == 3 ? 0 : result_count;
+    case Op::kTry: return region >= 2 ? 0 : result_count;  // else and finally give nothing: what they follow does
     default: return result_count;
   }
 }

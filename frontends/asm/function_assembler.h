@@ -41,7 +41,6 @@ class FunctionAssembler {
                            isa::Region& region);
   absl::Status Arguments(Cursor& cursor, std::vector<Argument>& arguments);
   absl::Status MatchArguments(const isa::OpInfo& info, Loc loc, bool name_implied, std::vector<Argument>& arguments);
-  absl::Status MatchPositional(const isa::OpInfo& info, Loc loc, bool name_implied, std::vector<Argument>& arguments);
   absl::Status SetOperands(const isa::OpInfo& info, const std::vector<Argument>& arguments, isa::Region& region, isa::Inst& inst);
   absl::Status SetImmediate(const isa::OpInfo& info, const Token& value, isa::Inst& inst);
   absl::Status ForHeader(Cursor& cursor, isa::Region& region, isa::Inst& inst, std::vector<Token>& args);
@@ -67,7 +66,7 @@ class FunctionAssembler {
   int depth_ = 0;
 };
 
-// A literal operand; false if the token is none.
+// A literal operand; an error if the token is none.
 absl::Status LiteralConstant(const Token& token, isa::Constant& constant);
 
 }  // namespace tilevm::assembly

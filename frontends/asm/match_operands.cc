@@ -1,44 +1,16 @@
-// Matches the operands of an instruction, as written, to the row of the op table.
+// Operands of an instruction, as written: literals, immediates, and registers in the order of the row (isa/match_operands.h).
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "frontends/asm/function_assembler.h"
+#include "isa/match_operands.h"
 
 namespace tilevm::assembly {
-namespace {
 
 using isa::Constant;
-using isa::Op;
 using isa::OperandKind;
-using isa::OperandSpec;
 using isa::OpInfo;
-
-bool TakesKeywords(Op op) { return op == Op::kCall || op == Op::kCallMethod || op == Op::kMakeClass; }
-
-bool IsRegister(const OperandSpec& spec) { return spec.kind == OperandKind::kValue || spec.kind == OperandKind::kStatic; }
-
-// Left out freely: optional registers, counts (0), the name of a bind that names its result.
-bool MayBeAbsent(const OpInfo& info, const OperandSpec& spec, bool name_implied) {
-  if (spec.kind == OperandKind::kImmediate) return name_implied || isa::ImmediateOf(info.op) == isa::ImmediateKind::kCount;
-  return spec.optional || spec.variadic;
-}
-
-std::string OperandNames(const OpInfo& info) {
-  std::vector<std::string> names;
-  for (const OperandSpec& spec : info.operands) {
-    if (spec.kind != OperandKind::kRegion) names.push_back(absl::StrCat(spec.name, spec.variadic ? "*" : "", spec.optional ? "?" : ""));
-  }
-  return absl::StrJoin(names, ", ");
-}
-
-absl::Status WrongCount(const OpInfo& info, Loc loc, size_t given) {
-  std::string names = OperandNames(info);
-  return InvalidAt(loc, info.mnemonic, ": takes operands (", names, "), ", given, " given; signature ", info.signature);
-}
-
-}  // namespace
 
 absl::Status LiteralConstant(const Token& token, Constant& constant) {
   switch (token.kind) {
@@ -95,6 +67,7 @@ absl::Status FunctionAssembler::Arguments(Cursor& cursor, std::vector<Argument>&
     if (word && cursor.Peek(1).Is("=")) {
       argument.name_loc = cursor.Peek().loc;
       argument.name = cursor.Next().text;
+      if (argument.name.empty()) return InvalidAt(argument.name_loc, "an empty name");
       cursor.Next();
     } else if (!arguments.empty() && arguments.back().name_loc.known()) {
       return InvalidAt(cursor.Peek().loc, "an operand without a name after one with a name");
@@ -107,64 +80,11 @@ absl::Status FunctionAssembler::Arguments(Cursor& cursor, std::vector<Argument>&
 }
 
 absl::Status FunctionAssembler::MatchArguments(const OpInfo& info, Loc loc, bool name_implied, std::vector<Argument>& arguments) {
-  TILEVM_RETURN_IF_ERROR(MatchPositional(info, loc, name_implied, arguments));
-  std::vector<bool> given(info.operands.size(), false);
-  size_t positional = 0;
-  for (const Argument& argument : arguments) {
-    if (argument.name_loc.known()) continue;
-    ++positional;
-    given[argument.operand] = true;
-  }
-  for (Argument& argument : arguments) {
-    if (!argument.name_loc.known() || TakesKeywords(info.op)) continue;
-    for (size_t i = 0; i < info.operands.size(); ++i) {
-      const OperandSpec& spec = info.operands[i];
-      if (spec.name == argument.name && IsRegister(spec) && !spec.variadic) argument.operand = static_cast<int>(i);
-    }
-    if (argument.operand < 0) {
-      return InvalidAt(argument.name_loc, info.mnemonic, ": no operand is named ", argument.name, "; signature ", info.signature);
-    }
-    if (given[argument.operand]) return InvalidAt(argument.name_loc, info.mnemonic, ": operand ", argument.name, " is given twice");
-    given[argument.operand] = true;
-  }
-  for (size_t i = 0; i < info.operands.size(); ++i) {
-    const OperandSpec& spec = info.operands[i];
-    if (given[i] || spec.kind == OperandKind::kRegion || MayBeAbsent(info, spec, name_implied)) continue;
-    if (positional == arguments.size()) return WrongCount(info, loc, positional);
-    return InvalidAt(loc, info.mnemonic, ": operand ", spec.name, " is missing; signature ", info.signature);
-  }
-  return absl::OkStatus();
-}
-
-// Positional operands follow the row. What stands after a variadic operand in the row is counted from the end.
-absl::Status FunctionAssembler::MatchPositional(const OpInfo& info, Loc loc, bool name_implied, std::vector<Argument>& arguments) {
-  size_t positional = 0;
-  while (positional < arguments.size() && !arguments[positional].name_loc.known()) ++positional;
-  std::vector<int> before, after;
-  int variadic = -1;
-  for (size_t i = 0; i < info.operands.size(); ++i) {
-    const OperandSpec& spec = info.operands[i];
-    if (spec.kind == OperandKind::kRegion) continue;
-    if (spec.variadic) {
-      variadic = static_cast<int>(i);
-    } else if (variadic >= 0) {
-      if (!spec.optional) after.push_back(static_cast<int>(i));
-    } else if (!info.variadic || !spec.optional) {
-      before.push_back(static_cast<int>(i));
-    }
-  }
-  if (variadic < 0 && positional > before.size()) return WrongCount(info, loc, positional);
-  if (variadic >= 0 && positional < before.size() + after.size()) return WrongCount(info, loc, positional);
-  (void)name_implied;
-  for (size_t k = 0; k < positional; ++k) {
-    if (k < before.size()) {
-      arguments[k].operand = before[k];
-    } else if (k + after.size() >= positional) {
-      arguments[k].operand = after[k + after.size() - positional];
-    } else {
-      arguments[k].operand = variadic;
-    }
-  }
+  std::vector<absl::string_view> names;
+  for (const Argument& argument : arguments) names.push_back(argument.name);
+  isa::OperandMatch match = isa::MatchOperands(info, names, name_implied);
+  if (!match.fault.empty()) return InvalidAt(match.fault_at >= 0 ? arguments[match.fault_at].name_loc : loc, match.fault);
+  for (size_t i = 0; i < arguments.size(); ++i) arguments[i].operand = match.operands[i];
   return absl::OkStatus();
 }
 
