@@ -1,0 +1,69 @@
+// Classifies memory ops by the facts of their pointers and masks.
+#include "specializer/analysis/access_plan.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace tilevm::analysis {
+namespace {
+
+using isa::Op;
+
+// Where a memory op has its mask; past the end if it has none.
+size_t MaskPlace(Op op) {
+  switch (op) {
+    case Op::kLoad: return 1;
+    case Op::kAtomicCas: return 99;
+    default: return 2;  // store, atomics
+  }
+}
+
+bool IsMemory(Op op) { return op == Op::kLoad || op == Op::kStore || isa::Info(op).effect == isa::Effect::kReadsWrites; }
+
+void PrintRegion(const ir::Kernel& kernel, const AxisFacts& facts, const ir::Region& region, std::string& out) {
+  for (const ir::Op& op : region.ops) {
+    if (IsMemory(op.op) && !op.operands.empty()) {
+      const Access access = AccessOf(kernel, facts, op);
+      absl::StrAppend(&out, isa::Mnemonic(op.op), " ", isa::ToString(kernel.TypeOf(op.operands[0])), ": ");
+      if (access.kind == AccessKind::kUniform) absl::StrAppend(&out, "uniform\n");
+      if (access.kind == AccessKind::kGather) absl::StrAppend(&out, "gather\n");
+      if (access.kind == AccessKind::kContiguous) {
+        absl::StrAppend(&out, "contiguous along ", access.axis, ", contiguity ", access.contiguity, ", vector ", access.vector, ", mask ",
+                        access.mask_constancy, "\n");
+      }
+    }
+    for (const ir::Region& inner : op.regions) PrintRegion(kernel, facts, inner, out);
+  }
+}
+
+}  // namespace
+
+Access AccessOf(const ir::Kernel& kernel, const AxisFacts& facts, const ir::Op& op) {
+  const isa::Type& type = kernel.TypeOf(op.operands[0]);
+  const TileFacts& pointers = facts.Of(op.operands[0]);
+  const ir::ValueId mask = op.operand(MaskPlace(op.op));
+  Access best;
+  bool uniform = true;
+  for (size_t d = 0; d < type.shape.size(); ++d) uniform = uniform && pointers.axes[d].constancy == type.shape[d];
+  if (uniform) best.kind = AccessKind::kUniform;
+  const int64_t bytes = isa::StorageBytes(type.elem.dtype);
+  for (size_t d = 0; d < type.shape.size() && !uniform; ++d) {
+    const AxisFact& axis = pointers.axes[d];
+    if (axis.contiguity <= best.contiguity) continue;
+    best.kind = AccessKind::kContiguous;
+    best.axis = static_cast<int>(d);
+    best.contiguity = axis.contiguity;
+    best.mask_constancy = mask == ir::kNoValue ? type.shape[d] : facts.Of(mask).axes[d].constancy;
+    best.vector = std::max<int64_t>(1, std::min({axis.contiguity, axis.run_divisor / bytes, best.mask_constancy}));
+  }
+  return best;
+}
+
+std::string PrintAccessPlan(const ir::Kernel& kernel) {
+  std::string out;
+  PrintRegion(kernel, AxisFacts(kernel), kernel.body, out);
+  return out;
+}
+
+}  // namespace tilevm::analysis
