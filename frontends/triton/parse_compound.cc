@@ -222,7 +222,9 @@ Stmt* Parser::ParseFunctionDef(const Span& start, bool is_async, std::vector<Exp
   }
   const Scope outer = scope_;
   scope_ = Scope{true, is_async, false};
+  ++function_depth_;
   const bool ok = ParseBlock(&node->body, "function definition", start);
+  --function_depth_;
   scope_ = outer;
   if (!ok) return nullptr;
   node->span = SpanSince(start);

@@ -202,7 +202,7 @@ Stmt* Parser::ParseNames() {
     node->names = std::move(names);
     return node;
   }
-  if (!scope_.in_function) return Fail(start, "nonlocal declaration not allowed at module level");
+  if (function_depth_ == 0) return Fail(start, "nonlocal declaration not allowed at module level");
   auto* node = tree_->Make<NonlocalStmt>(SpanSince(start));
   node->names = std::move(names);
   return node;

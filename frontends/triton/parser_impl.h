@@ -148,6 +148,7 @@ class Parser {
   Span last_;  // of the token read last, line ends and indentation aside
   int nesting_ = 0;
   Scope scope_;
+  int function_depth_ = 0;
   absl::Status status_;
 };
 

@@ -104,6 +104,8 @@ TEST(ParserTest, SimpleStatements) {
   EXPECT_EQ(P("del a, b[0]"), "(del a ([] b 0))");
   EXPECT_EQ(P("raise A from b"), "(raise A b)");
   EXPECT_EQ(P("assert a, 'm'"), "(assert a \"m\")");
+  EXPECT_EQ(P("nonlocal a"), "1:1: nonlocal declaration not allowed at module level");
+  EXPECT_EQ(P("def f():\n  class A:\n    nonlocal a"), "(def f () ((class A (bases) ((nonlocal a)))))");
   EXPECT_EQ(P("def f():\n  global a\n  nonlocal b"), "(def f () ((global a) (nonlocal b)))");
 }
 

@@ -1,0 +1,233 @@
+// Functions, lambdas and classes: parameters, defaults, captured names, decorators.
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "frontends/triton/lower.h"
+#include "frontends/triton/names.h"
+#include "frontends/triton/parser.h"
+
+namespace tilevm::triton {
+namespace {
+
+// `a.b.c` as written; empty if the expression is not such a chain.
+std::string DottedText(const Expr* expr) {
+  if (const auto* name = As<NameExpr>(expr)) return std::string(name->name);
+  const auto* attribute = As<AttributeExpr>(expr);
+  if (attribute == nullptr) return "";
+  const std::string object = DottedText(attribute->object);
+  return object.empty() ? "" : absl::StrCat(object, ".", attribute->name);
+}
+
+isa::ParamKind KindOf(Parameter::Kind kind) {
+  switch (kind) {
+    case Parameter::kPositionalOnly: return isa::ParamKind::kPositionalOnly;
+    case Parameter::kNormal: return isa::ParamKind::kPlain;
+    case Parameter::kVarArgs: return isa::ParamKind::kVarArgs;
+    case Parameter::kKeywordOnly: return isa::ParamKind::kKeywordOnly;
+    case Parameter::kVarKeywords: return isa::ParamKind::kVarKeywords;
+  }
+  return isa::ParamKind::kPlain;
+}
+
+}  // namespace
+
+bool Lowering::IsConstexprAnnotation(const Expr* annotation) {
+  if (annotation == nullptr) return false;
+  const auto* text = As<StringExpr>(annotation);
+  const std::string dotted = text != nullptr ? text->value : DottedText(annotation);
+  if (dotted == "constexpr" || absl::EndsWith(dotted, ".constexpr")) return true;
+  return text == nullptr && PathOf(annotation) == kConstexprPath;
+}
+
+// A type in our spelling where the annotation is one of Triton's, else its text.
+std::string Lowering::AnnotationText(const Expr* annotation) {
+  if (const auto* text = As<StringExpr>(annotation)) {
+    const std::vector<absl::string_view> parts = absl::StrSplit(text->value, '.');
+    std::optional<std::string> path = program_.PathOfName(unit_, parts[0]);
+    for (size_t i = 1; i < parts.size() && path.has_value(); ++i) path = program_.PathOfAttribute(unit_, *path, parts[i]);
+    const std::optional<isa::DType> dtype = path.has_value() ? DTypeOfPath(*path) : std::nullopt;
+    return dtype.has_value() ? std::string(isa::Name(*dtype)) : text->value;
+  }
+  if (const std::optional<std::string> path = PathOf(annotation)) {
+    if (const std::optional<isa::DType> dtype = DTypeOfPath(*path)) return std::string(isa::Name(*dtype));
+  }
+  if (const auto* call = As<CallExpr>(annotation)) {
+    const std::optional<std::string> callee = PathOf(call->callee);
+    if (callee == "triton.language.pointer_type" && call->arguments.size() == 1) {
+      return absl::StrCat("ptr<", AnnotationText(call->arguments[0].value), ">");
+    }
+  }
+  const std::string dotted = DottedText(annotation);
+  return dotted.empty() ? PrintExpr(annotation) : dotted;
+}
+
+isa::Param Lowering::LowerParameter(const Parameter& parameter) {
+  isa::Param param;
+  param.name = std::string(parameter.name);
+  param.kind = KindOf(parameter.kind);
+  param.is_constexpr = IsConstexprAnnotation(parameter.annotation);
+  param.has_default = parameter.default_value != nullptr;
+  if (parameter.annotation != nullptr && !param.is_constexpr) param.annotation = AnnotationText(parameter.annotation);
+  param.loc = At(parameter.span);
+  return param;
+}
+
+isa::Reg Lowering::MakeFunction(absl::string_view name, const std::vector<Parameter>& parameters, const FunctionScope& scope, const Span& span,
+                                absl::FunctionRef<void(Lowering&)> body) {
+  std::vector<Reg> operands;
+  for (const Parameter& parameter : parameters) {
+    if (parameter.default_value != nullptr) operands.push_back(Expression(parameter.default_value));
+  }
+  Lowering inner(program_, unit_, isa::FunctionKind::kPlain);
+  inner.scope_ = scope;
+  inner.function_.name = std::string(name);
+  inner.regions_.push_back(&inner.function_.body);
+  for (absl::string_view free : scope.free.names()) {
+    if (class_names_.Has(free) || (!FindLocal(free).has_value() && !scope_.locals.Has(free))) continue;
+    operands.push_back(NameOrUnbound(free, span));
+    inner.function_.captures.push_back(Str(free));
+    const Reg reg = inner.NewReg();
+    inner.function_.body.args.push_back(reg);
+    inner.SetLocal(free, reg);
+    const auto path = paths_.find(operands.back());
+    if (path != paths_.end()) inner.paths_[reg] = path->second;
+  }
+  for (const Parameter& parameter : parameters) {
+    inner.function_.params.push_back(LowerParameter(parameter));
+    const Reg reg = inner.NewReg();
+    inner.function_.body.args.push_back(reg);
+    inner.SetLocal(parameter.name, reg);
+  }
+  body(inner);
+  const uint32_t index = inner.Finish(span);
+  const Reg result = NewReg();
+  isa::Inst& made = Emit(Op::kMakeFunction, span, {}, index);
+  made.operands.assign(operands.begin(), operands.end());
+  made.results.push_back(result);
+  return result;
+}
+
+isa::Reg Lowering::Lambda(const LambdaExpr* expr) {
+  return MakeFunction("<lambda>", expr->parameters, ScopeOf(expr), expr->span, [&](Lowering& inner) {
+    if (inner.scope_.is_generator) {
+      inner.Stub(expr->span, "generators are not supported");
+      return;
+    }
+    const Reg value = inner.Expression(expr->body);
+    inner.End(Op::kReturn, expr->body->span, {value});
+  });
+}
+
+isa::Reg Lowering::FunctionValue(const FunctionDefStmt* stmt) {
+  const FunctionScope scope = ScopeOf(stmt);
+  Reg value = MakeFunction(stmt->name, stmt->parameters, scope, stmt->name_span, [&](Lowering& inner) {
+    if (stmt->is_async || scope.is_generator) {
+      inner.Stub(stmt->name_span, stmt->is_async ? "async functions are not supported" : "generators are not supported");
+      return;
+    }
+    CollectReads(stmt->body, &inner.reads_);
+    inner.Statements(stmt->body);
+  });
+  for (auto decorator = stmt->decorators.rbegin(); decorator != stmt->decorators.rend(); ++decorator) {
+    const Reg callee = Expression(*decorator);
+    value = EmitValue(Op::kCall, (*decorator)->span, {callee, value});
+  }
+  return value;
+}
+
+void Lowering::FunctionDef(const FunctionDefStmt* stmt) {
+  const Reg value = FunctionValue(stmt);
+  WriteName(stmt->name, value, stmt->name_span, /*bind=*/false);
+  const FunctionScope inner = ScopeOf(stmt);
+  for (absl::string_view free : inner.free.names()) {
+    if (FindLocal(free).has_value()) captured_.insert(free);
+  }
+}
+
+void Lowering::ClassDef(const ClassDefStmt* stmt) {
+  std::vector<Reg> bases;
+  for (const Argument& argument : stmt->arguments) {
+    if (!argument.name.empty() || argument.double_star || argument.value->kind == ExprKind::kStarred) {
+      Stub(argument.span, "keyword and starred arguments of a class are not supported");
+      continue;
+    }
+    bases.push_back(Expression(argument.value));
+  }
+  // Names of the body are visible to its later statements, but not to its methods.
+  const size_t mark = log_.size();
+  NameSet outer_names = std::exchange(class_names_, NameSet());
+  std::vector<std::pair<absl::string_view, Reg>> attributes;
+  std::vector<Reg> fields;
+  const auto add = [&](absl::string_view name, Reg value) {
+    for (auto& [known, reg] : attributes) {
+      if (known == name) {
+        reg = value;
+        SetLocal(name, value);
+        return;
+      }
+    }
+    attributes.emplace_back(name, value);
+    class_names_.Add(name);
+    SetLocal(name, value);
+  };
+  for (const Stmt* inner : stmt->body) {
+    if (const auto* function = As<FunctionDefStmt>(inner)) {
+      add(function->name, FunctionValue(function));
+    } else if (const auto* assign = As<AssignStmt>(inner)) {
+      const Reg value = Expression(assign->value);
+      for (const Expr* target : assign->targets) {
+        if (const auto* name = As<NameExpr>(target)) {
+          add(name->name, value);
+        } else {
+          Stub(target->span, "this target in a class body is not supported");
+        }
+      }
+    } else if (const auto* annotated = As<AnnAssignStmt>(inner)) {
+      const auto* name = As<NameExpr>(annotated->target);
+      if (name == nullptr) {
+        Stub(inner->span, "this target in a class body is not supported");
+        continue;
+      }
+      isa::Constant constant;
+      constant.kind = isa::Constant::Kind::kString;
+      constant.string_value = std::string(name->name);
+      fields.push_back(Const(constant, name->span));
+      if (annotated->value != nullptr) add(name->name, Expression(annotated->value));
+    } else if (inner->kind == StmtKind::kPass) {
+      continue;
+    } else if (const auto* value = As<ExprStmt>(inner)) {
+      if (value->value->kind != ExprKind::kString && value->value->kind != ExprKind::kEllipsis) Value(value->value, false);
+    } else {
+      Stub(inner->span, "this statement in a class body is not supported");
+    }
+  }
+  Undo(mark);
+  class_names_ = std::move(outer_names);
+  std::vector<isa::StringId> names;
+  for (const auto& [name, value] : attributes) {
+    names.push_back(Str(name));
+    bases.push_back(value);
+  }
+  if (!fields.empty()) {  // what a named tuple or a dataclass consists of
+    const Reg tuple = NewReg();
+    isa::Inst& made = Emit(Op::kMakeTuple, stmt->name_span);
+    made.operands.assign(fields.begin(), fields.end());
+    made.results.push_back(tuple);
+    names.push_back(Str("__annotations__"));
+    bases.push_back(tuple);
+  }
+  Reg value = NewReg();
+  isa::Inst& made = Emit(Op::kMakeClass, stmt->name_span, {}, Str(stmt->name));
+  made.operands.assign(bases.begin(), bases.end());
+  made.names = std::move(names);
+  made.results.push_back(value);
+  for (auto decorator = stmt->decorators.rbegin(); decorator != stmt->decorators.rend(); ++decorator) {
+    const Reg callee = Expression(*decorator);
+    value = EmitValue(Op::kCall, (*decorator)->span, {callee, value});
+  }
+  WriteName(stmt->name, value, stmt->name_span, /*bind=*/false);
+}
+
+}  // namespace tilevm::triton
