@@ -129,17 +129,24 @@ void RegisterIntNarrow(const Setter& setter, DType dtype) {
   setter.Set(Format::kDType, dtype, ThroughF32<DecodeArray<Format>, UnaryLoop<Saturate<float, T>, float, T>, sizeof(S), sizeof(T)>);
 }
 
+// To a wider type by the sign of the source; to one no wider by cutting, which no sign changes.
+template <typename T, typename R>
+constexpr UnaryFn IntToInt() {
+  if constexpr (sizeof(R) == sizeof(T)) return Copy<sizeof(T)>;
+  if constexpr (sizeof(R) < sizeof(T)) {
+    return UnaryLoop<Convert<typename UnsignedOf<T>::Type, R>, typename UnsignedOf<T>::Type, R>;
+  } else {
+    return UnaryLoop<Convert<T, R>, T, R>;
+  }
+}
+
 template <typename T>
 void RegisterInt(const Setter& setter, DType dtype) {
-  setter.Set(dtype, DType::kI8, UnaryLoop<Convert<T, int8_t>, T, int8_t>);
-  setter.Set(dtype, DType::kU8, UnaryLoop<Convert<T, int8_t>, T, int8_t>);
-  setter.Set(dtype, DType::kI16, UnaryLoop<Convert<T, int16_t>, T, int16_t>);
-  setter.Set(dtype, DType::kU16, UnaryLoop<Convert<T, int16_t>, T, int16_t>);
-  setter.Set(dtype, DType::kI32, UnaryLoop<Convert<T, int32_t>, T, int32_t>);
-  setter.Set(dtype, DType::kU32, UnaryLoop<Convert<T, int32_t>, T, int32_t>);
-  setter.Set(dtype, DType::kI64, UnaryLoop<Convert<T, int64_t>, T, int64_t>);
-  setter.Set(dtype, DType::kU64, UnaryLoop<Convert<T, int64_t>, T, int64_t>);
-  setter.Set(dtype, DType::kI1, UnaryLoop<NonZero<T>, T, uint8_t>);
+  for (DType to : {DType::kI8, DType::kU8}) setter.Set(dtype, to, IntToInt<T, uint8_t>());
+  for (DType to : {DType::kI16, DType::kU16}) setter.Set(dtype, to, IntToInt<T, uint16_t>());
+  for (DType to : {DType::kI32, DType::kU32}) setter.Set(dtype, to, IntToInt<T, uint32_t>());
+  for (DType to : {DType::kI64, DType::kU64}) setter.Set(dtype, to, IntToInt<T, uint64_t>());
+  setter.Set(dtype, DType::kI1, UnaryLoop<NonZero<typename UnsignedOf<T>::Type>, typename UnsignedOf<T>::Type, uint8_t>);
   setter.Set(dtype, DType::kF32, UnaryLoop<Convert<T, float>, T, float>);
   setter.Set(dtype, DType::kF64, UnaryLoop<Convert<T, double>, T, double>);
   if (dtype != DType::kI1) {

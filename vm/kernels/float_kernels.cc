@@ -62,8 +62,8 @@ void RegisterDType(Table& table, DType dtype) {
   SetNanAware(table, Op::kMinimum, dtype, BinaryLoops<FloatExtreme<false, true>, T, T>());
   SetBinary(table, Op::kLt, dtype, BinaryLoops<Less, T, uint8_t>());
   SetBinary(table, Op::kLe, dtype, BinaryLoops<LessEqual, T, uint8_t>());
-  SetBinary(table, Op::kGt, dtype, BinaryLoops<Greater, T, uint8_t>());
-  SetBinary(table, Op::kGe, dtype, BinaryLoops<GreaterEqual, T, uint8_t>());
+  SetBinary(table, Op::kGt, dtype, SwappedLoops<Less, T, uint8_t>());
+  SetBinary(table, Op::kGe, dtype, SwappedLoops<LessEqual, T, uint8_t>());
   SetBinary(table, Op::kEq, dtype, BinaryLoops<Equal, T, uint8_t>());
   SetBinary(table, Op::kNe, dtype, BinaryLoops<NotEqual, T, uint8_t>());
   table.pow_int[static_cast<int>(dtype)] = PowIntLoop<T>;

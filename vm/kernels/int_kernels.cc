@@ -102,8 +102,8 @@ template <typename T>
 void RegisterCompares(Table& table, DType dtype) {
   SetBinary(table, Op::kLt, dtype, BinaryLoops<Less, T, uint8_t>());
   SetBinary(table, Op::kLe, dtype, BinaryLoops<LessEqual, T, uint8_t>());
-  SetBinary(table, Op::kGt, dtype, BinaryLoops<Greater, T, uint8_t>());
-  SetBinary(table, Op::kGe, dtype, BinaryLoops<GreaterEqual, T, uint8_t>());
+  SetBinary(table, Op::kGt, dtype, SwappedLoops<Less, T, uint8_t>());
+  SetBinary(table, Op::kGe, dtype, SwappedLoops<LessEqual, T, uint8_t>());
   using U = typename UnsignedOf<T>::Type;
   SetBinary(table, Op::kEq, dtype, BinaryLoops<Equal, U, uint8_t>());
   SetBinary(table, Op::kNe, dtype, BinaryLoops<NotEqual, U, uint8_t>());

@@ -75,13 +75,17 @@ void TernaryLoop(const void* x, const void* y, const void* z, void* out, int64_t
 
 inline int64_t ChunkLength(int64_t begin, int64_t n) { return n - begin < kChunk ? n - begin : kChunk; }
 
-// The scalar operand repeated in a chunk, then the kernel for arrays: for types where a loop of their own is not worth its code.
+template <typename T>
+[[gnu::noinline]] void Repeat(const void* scalar, T* out, int64_t n) {
+  const T value = *static_cast<const T*>(scalar);
+  for (int64_t i = 0; i < n; ++i) out[i] = value;
+}
+
+// The scalar operand repeated in a chunk, then the kernel for arrays: for forms where a loop of their own is not worth its code.
 template <BinaryFn kKernel, typename T, typename R, bool kScalarIsX>
 void SplatChunks(const void* x, const void* y, void* out, int64_t n) {
   T splat[kChunk];
-  const T scalar = *static_cast<const T*>(kScalarIsX ? x : y);
-  const int64_t length = ChunkLength(0, n);
-  for (int64_t i = 0; i < length; ++i) splat[i] = scalar;
+  Repeat(kScalarIsX ? x : y, splat, ChunkLength(0, n));
   for (int64_t begin = 0; begin < n; begin += kChunk) {
     R* r = static_cast<R*>(out) + begin;
     if (kScalarIsX) {
@@ -101,14 +105,24 @@ constexpr BinaryKernels WithSplats() {
   return {{kKernel, SplatChunks<kKernel, T, R, true>, SplatChunks<kKernel, T, R, false>}};
 }
 
-// Loops for all three operand forms; the narrow integers make do with chunks.
+// A loop of its own for a scalar on the right; on the left only for f32 (1 - x); the narrow types make do with chunks.
 template <typename F, typename T, typename R>
 constexpr BinaryKernels BinaryLoops() {
-  if constexpr (sizeof(T) >= 4) {
-    return {{BinaryLoop<F, T, R>, ScalarXLoop<F, T, R>, ScalarYLoop<F, T, R>}};
-  } else {
-    return WithSplats<BinaryLoop<F, T, R>, T, R>();
-  }
+  BinaryKernels kernels = WithSplats<BinaryLoop<F, T, R>, T, R>();
+  if constexpr (sizeof(T) == 4 && T(0.5) != T(0)) kernels.by_operands[1] = ScalarXLoop<F, T, R>;
+  if constexpr (sizeof(T) >= 4) kernels.by_operands[2] = ScalarYLoop<F, T, R>;
+  return kernels;
+}
+
+// y > x is x < y.
+template <BinaryFn kKernel>
+void Swapped(const void* x, const void* y, void* out, int64_t n) {
+  kKernel(y, x, out, n);
+}
+template <typename F, typename T, typename R>
+constexpr BinaryKernels SwappedLoops() {
+  constexpr BinaryKernels kKernels = BinaryLoops<F, T, R>();
+  return {{Swapped<kKernels.by_operands[0]>, Swapped<kKernels.by_operands[2]>, Swapped<kKernels.by_operands[1]>}};
 }
 
 inline void SetUnary(Table& table, Op op, DType dtype, UnaryFn kernel) {
@@ -137,8 +151,6 @@ template <> struct UnsignedOf<uint64_t> { using Type = uint64_t; };
 
 struct Less { template <typename T> static bool Apply(T x, T y) { return x < y; } };
 struct LessEqual { template <typename T> static bool Apply(T x, T y) { return x <= y; } };
-struct Greater { template <typename T> static bool Apply(T x, T y) { return x > y; } };
-struct GreaterEqual { template <typename T> static bool Apply(T x, T y) { return x >= y; } };
 struct Equal { template <typename T> static bool Apply(T x, T y) { return x == y; } };
 struct NotEqual { template <typename T> static bool Apply(T x, T y) { return x != y; } };
 
@@ -171,21 +183,25 @@ struct FloatExtreme {
   }
 };
 
-// Bit patterns of a narrow float. kInfinity is the pattern after which only NaNs come (e4m3: one below its NaN).
+template <int kBytes>
+struct SignedBits;
+template <> struct SignedBits<1> { using Type = int8_t; };
+template <> struct SignedBits<2> { using Type = int16_t; };
+
+// On the bit patterns of a narrow float: sign and magnitude to two's complement, -0 just below +0. Only NaNs lie above kInfinityBits (e4m3:
+// one below its NaN). Everything stays as wide as the element, which doubles or quadruples what a vector holds.
 template <typename S, uint32_t kInfinityBits, bool kMaximum, bool kPropagateNan>
 struct NarrowExtreme {
+  using I = typename SignedBits<sizeof(S)>::Type;
+  static constexpr I kMagnitude = static_cast<I>((uint32_t{1} << (8 * sizeof(S) - 1)) - 1);
+  static I Key(I x) { return static_cast<I>(x ^ (static_cast<I>(x >> (8 * sizeof(S) - 1)) & kMagnitude)); }
+  static bool IsNan(I x) { return static_cast<I>(x & kMagnitude) > static_cast<I>(kInfinityBits); }
   static S Apply(S x, S y) {
-    constexpr int32_t kSign = int32_t{1} << (8 * sizeof(S) - 1);
-    constexpr int32_t kMagnitude = kSign - 1;
-    const int32_t a = x, b = y;
-    // Sign and magnitude to two's complement, -0 just below +0.
-    const int32_t key_a = (a & kSign) != 0 ? -1 - (a & kMagnitude) : a;
-    const int32_t key_b = (b & kSign) != 0 ? -1 - (b & kMagnitude) : b;
-    const bool nan_a = (a & kMagnitude) > static_cast<int32_t>(kInfinityBits);
-    const bool nan_b = (b & kMagnitude) > static_cast<int32_t>(kInfinityBits);
-    const bool x_larger = kMaximum ? key_a >= key_b : key_a <= key_b;
-    const bool x_wins = kPropagateNan ? nan_a | (x_larger & !nan_b) : nan_b | (x_larger & !nan_a);
-    return static_cast<S>(x_wins ? a : b);
+    const I a = static_cast<I>(x), b = static_cast<I>(y);
+    const I winner = (kMaximum ? Key(a) > Key(b) : Key(a) < Key(b)) ? a : b;
+    const I first = kPropagateNan ? b : a, second = kPropagateNan ? a : b;  // if a is NaN, b is the answer or a is
+    const I without_b = IsNan(b) ? first : winner;
+    return static_cast<S>(IsNan(a) ? second : without_b);
   }
 };
 

@@ -75,6 +75,22 @@ void Reduce(const void* x, void* out, int64_t outer, int64_t extent, int64_t inn
   }
 }
 
+// Folds whose order cannot be seen and whose speed matters little: one lane per column.
+template <typename Traits, typename Combine>
+void ReduceSimply(const void* x, void* out, int64_t outer, int64_t extent, int64_t inner) {
+  using S = typename Traits::Storage;
+  const S* a = static_cast<const S*>(x);
+  S* r = static_cast<S*>(out);
+  for (int64_t o = 0; o < outer; ++o, r += inner) {
+    for (int64_t c = 0; c < inner; ++c) r[c] = a[c];
+    a += inner;
+    for (int64_t i = 1; i < extent; ++i, a += inner) {
+      TILEVM_INDEPENDENT
+      for (int64_t c = 0; c < inner; ++c) r[c] = Combine::Apply(r[c], a[c]);
+    }
+  }
+}
+
 // f16 rows decode with the vector instruction where there is one: a row is brought to f32 by chunks that are multiples of the lanes.
 template <typename Format, typename Combine>
 void ReduceDecodedRows(const void* x, void* out, int64_t outer, int64_t extent, int64_t inner) {
@@ -99,11 +115,23 @@ void ReduceDecodedRows(const void* x, void* out, int64_t outer, int64_t extent, 
   }
 }
 
+template <typename T, typename... U>
+inline constexpr bool kIsOneOf = (__is_same(T, U) || ...);
+
+// Lanes for what sums and softmaxes use: floats, and sums and extremes of integers of 32 bits and more.
 struct RegisterReduceFold {
   Table& table;
   template <typename Traits, typename Combine>
   void Visit(FoldKind kind, DType dtype) const {
-    table.reduce[static_cast<int>(kind)][static_cast<int>(dtype)] = Reduce<Traits, Combine>;
+    constexpr bool kWide = sizeof(typename Traits::Storage) >= 4;
+    constexpr bool kRare = kIsOneOf<Combine, IntMul, IntXor, IntAnd, IntOr>;
+    constexpr bool kCommon = kIsOneOf<Combine, IntAdd, IntMax, IntMin>;
+    ReduceFn& slot = table.reduce[static_cast<int>(kind)][static_cast<int>(dtype)];
+    if constexpr (kRare || (kCommon && !kWide)) {
+      slot = ReduceSimply<Traits, Combine>;
+    } else {
+      slot = Reduce<Traits, Combine>;
+    }
   }
 };
 
