@@ -90,7 +90,8 @@ uint32_t Dependent(Span span, const Bases& bases) {
 // Hands out the index bits of each axis from the smallest up.
 class BitTaker {
  public:
-  explicit BitTaker(const isa::Shape& shape) : first_(FirstBits(shape)) {
+  explicit BitTaker(const isa::Shape& shape) {
+    for (int bit : FirstBits(shape)) first_.push_back(bit);
     for (int64_t extent : shape) size_.push_back(Log2(extent));
     taken_.resize(shape.size(), 0);
   }
@@ -99,7 +100,7 @@ class BitTaker {
   int Left(int axis) const { return size_[axis] - taken_[axis]; }
 
  private:
-  absl::InlinedVector<int, 4> first_, size_, taken_;
+  std::vector<int> first_, size_, taken_;
 };
 
 struct MmaAxes {
