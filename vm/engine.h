@@ -18,6 +18,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -68,8 +69,20 @@ struct Argument {
   std::string name;      // of the parameter or launch option; "": the next parameter
   ArgumentValue value;   // monostate: None
 
-  Argument(std::string n, ArgumentValue v) : name(std::move(n)), value(std::move(v)) {}
-  Argument(std::string n, int v) : name(std::move(n)), value(int64_t{v}) {}
+  template <typename T>
+  Argument(std::string n, T v) : name(std::move(n)), value(Convert(std::move(v))) {}
+
+ private:
+  template <typename T>
+  static ArgumentValue Convert(T v) {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      return ArgumentValue(static_cast<int64_t>(v));
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return ArgumentValue(static_cast<double>(v));
+    } else {
+      return ArgumentValue(std::move(v));
+    }
+  }
 };
 
 // A kernel of a program, as its source has it.

@@ -11,7 +11,6 @@
 #include "vm/cli/cli.h"
 #include "vm/cli/values.h"
 #include "vm/engine.h"
-#include "vm/interp/print_plan.h"
 
 namespace tilevm::vm::cli {
 namespace {
@@ -51,11 +50,9 @@ int Inspect(const Flags& flags) {
     std::printf("%s", isa::PrintFunction(program.module(), static_cast<uint32_t>(index)).c_str());
     return kOk;
   }
-  std::string stage = flags.stage;
-  const bool plan = stage == "plan";
+  const std::string& stage = flags.stage;
   std::vector<std::string> stages = {"open", "typed"};
   for (absl::string_view pass : specializer::PassNames()) stages.emplace_back(pass);
-  stages.push_back("plan");
   if (std::find(stages.begin(), stages.end(), stage) == stages.end()) {
     return Misuse(absl::StrCat("--stage ", stage, " is unknown; the stages are ", absl::StrJoin(stages, ", ")));
   }
@@ -68,15 +65,9 @@ int Inspect(const Flags& flags) {
   if (!values.ok()) return Misuse(values.status().message());
   specializer::CallArgs args;
   for (const NamedValue& v : *values) args.keyword.emplace_back(v.name, v.value);
-  absl::StatusOr<ir::Kernel> ir = program.SpecializeStage(kernel, args, plan ? "" : stage);
+  absl::StatusOr<ir::Kernel> ir = program.SpecializeStage(kernel, args, stage);
   if (!ir.ok()) return Fail(ir.status(), sources);
-  if (!plan) {
-    std::printf("%s", ir::Print(*ir).c_str());
-    return kOk;
-  }
-  absl::StatusOr<std::shared_ptr<const Plan>> compiled = Compile(*ir);
-  if (!compiled.ok()) return Fail(compiled.status(), sources);
-  std::printf("%s", PrintPlan(**compiled).c_str());
+  std::printf("%s", ir::Print(*ir).c_str());
   return kOk;
 }
 
@@ -84,10 +75,10 @@ int Inspect(const Flags& flags) {
 
 void AddInspect(CLI::App& app, int* exit_code) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* verb = app.add_subcommand("inspect", "Print a program after a stage: open, typed, the name of a pass, or plan");
+  CLI::App* verb = app.add_subcommand("inspect", "Print a program after a stage: open, typed, or the name of a pass");
   verb->add_option("FILE", flags->file, "a .py, .tasm or .tbc")->required();
   verb->add_option("KERNEL", flags->rest, "the kernel and its arguments; a type such as ptr<f32> or 'zeros(16)' stands for a tensor");
-  verb->add_option("--stage", flags->stage, "open, typed (before all passes), a pass, or plan (what the CPU engine executes)");
+  verb->add_option("--stage", flags->stage, "open, typed (before all passes) or a pass (the last one is what the CPU engine runs)");
   verb->add_option("-I,--import-dir", flags->import_dirs, "a folder where imported files are looked for")->allow_extra_args(false);
   verb->footer("Example:\n"
                "  tilevm inspect vector_add.py --stage typed add_kernel x_ptr='ptr<f32>' y_ptr='ptr<f32>' output_ptr='ptr<f32>' n_elements=98432 BLOCK_SIZE=1024");

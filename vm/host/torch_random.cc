@@ -1,5 +1,5 @@
 // torch's random tensors. The values are our own and stay the same from release to release (docs/host.md): element i of the draw number c of a
-// generator with seed s comes from block i / 4 (f64: i / 2) of Philox4x32-10 with key s and counter (block low, block high, c, 0). A word w is
+// generator with seed s comes from block i / 4 (f64: i / 2) of Philox4x32-10 with key s and counter (block low, block high, c low, c high). A word w is
 // the uniform number (w >> 8) * 2^-24; normal numbers come in pairs, sqrt(-2 ln(1 - u1)) * (cos, sin)(2 pi u2).
 #include <algorithm>
 #include <array>

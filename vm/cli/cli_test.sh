@@ -1,0 +1,147 @@
+#!/usr/bin/env bash
+# The tilevm program from outside: every verb, its exit code, what it prints and what it leaves behind.
+#   cli_test.sh TILEVM
+set -u
+tilevm=$PWD/$1
+examples=$PWD/examples
+work=${TEST_TMPDIR:-$(mktemp -d)}
+cd "$work" || exit 1
+failures=0
+
+# check NAME WANTED_CODE COMMAND…: runs it; stdout and stderr are in out and err.
+check() {
+  local name=$1 wanted=$2 code
+  shift 2
+  "$@" >out 2>err </dev/null
+  code=$?
+  if [[ $code -ne $wanted ]]; then
+    echo "FAIL $name: exit code $code, wanted $wanted: $*"
+    sed 's/^/  out: /' out | head -n 20
+    sed 's/^/  err: /' err | head -n 20
+    failures=$((failures + 1))
+  fi
+}
+# says FILE TEXT: the last command printed it.
+says() {
+  grep -qF -- "$2" "$1" || {
+    echo "FAIL no '$2' in $1 of the last command:"
+    sed 's/^/  /' "$1" | head -n 20
+    failures=$((failures + 1))
+  }
+}
+same() {
+  cmp -s "$1" "$2" || {
+    echo "FAIL $1 and $2 differ"
+    failures=$((failures + 1))
+  }
+}
+absent() {
+  [[ ! -e $1 ]] || {
+    echo "FAIL $1 was left behind"
+    failures=$((failures + 1))
+  }
+}
+
+check version 0 "$tilevm" --version
+says out "tilevm "
+check help 0 "$tilevm" --help
+for verb in run compile as dis info verify inspect; do
+  check "help of $verb" 0 "$tilevm" $verb --help
+  says out "tilevm $verb "
+done
+check "no verb" 2 "$tilevm"
+check "unknown verb" 2 "$tilevm" fly
+check "unknown option" 2 "$tilevm" run --fly "$examples/vector_add.py"
+
+check "run a file" 0 "$tilevm" run "$examples/vector_add.py"
+says out "vector_add.py: ran as __main__: 1 launch of add_kernel on cpu; all checks of the file passed (1 assert_close)"
+
+kernel_args=(n_elements=1000 "x_ptr=randn(n_elements, seed=1)" "y_ptr=ones(n_elements)" "output_ptr=empty_like(x_ptr)" BLOCK_SIZE=256)
+grid='cdiv(n_elements, BLOCK_SIZE)'
+check "run a kernel" 0 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_args[@]}" --grid "$grid" -o output_ptr=source.npy -o x_ptr=x.npy --check
+says out "--check found nothing"
+check compile 0 "$tilevm" compile "$examples/vector_add.py" -o vector_add.tbc
+says out "identity "
+identity=$(grep -o 'identity [0-9a-f]*' out)
+check "run bytecode" 0 "$tilevm" run vector_add.tbc add_kernel "${kernel_args[@]}" --grid "$grid" -o output_ptr=bytecode.npy
+same source.npy bytecode.npy
+check "a tensor from a file" 0 "$tilevm" run vector_add.tbc add_kernel "n_elements=1000" "x_ptr=@x.npy" "y_ptr=ones(1000)" "output_ptr=empty(1000)" \
+  BLOCK_SIZE=128 --grid "$grid" -o output_ptr=file.npy
+same source.npy file.npy
+check dis 0 "$tilevm" dis vector_add.tbc -o vector_add.tasm
+check as 0 "$tilevm" as vector_add.tasm -o again.tbc
+says out "$identity"
+check "as -" 0 bash -c "'$tilevm' dis vector_add.tbc | '$tilevm' as -"
+says out "$identity"
+check info 0 "$tilevm" info vector_add.tbc
+says out "$identity"
+says out "code"
+says out "add_kernel(x_ptr, y_ptr, output_ptr, n_elements, BLOCK_SIZE)"
+check "info --json" 0 "$tilevm" info vector_add.tbc --json
+says out '"identity"'
+check verify 0 "$tilevm" verify vector_add.tbc
+says out "sound"
+
+check "host function" 0 "$tilevm" run "$examples/fused_softmax.py" softmax "x=randn(37, 100, seed=3)" -o y.npy
+says out "result = f32[37, 100]:"
+check "only definitions" 0 "$tilevm" run "$examples/fused_softmax.py"
+says out "host function  softmax"
+check stats 0 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_args[@]}" --grid "$grid" --stats
+says err "GB/s"
+check json 0 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_args[@]}" --grid "$grid" --json
+says out '"kernel": "add_kernel"'
+
+check inspect 0 "$tilevm" inspect "$examples/vector_add.py" --stage typed add_kernel "x_ptr=ptr<f32>" "y_ptr=ptr<f32>" "output_ptr=ptr<f32>" n_elements=1000 BLOCK_SIZE=1024
+says out "kernel add_kernel(%x_ptr: ptr<f32>"
+check "inspect a pass" 0 "$tilevm" inspect "$examples/vector_add.py" --stage contract add_kernel "x_ptr=ptr<f32>" "y_ptr=ptr<f32>" "output_ptr=ptr<f32>" n_elements=1000 BLOCK_SIZE=1024
+check "inspect open" 0 "$tilevm" inspect "$examples/vector_add.py" --stage open
+check "inspect a wrong stage" 2 "$tilevm" inspect "$examples/vector_add.py" --stage fly
+
+# Faults of the user: one clear error, nothing half-written.
+check "missing argument" 1 "$tilevm" run "$examples/vector_add.py" add_kernel n_elements=10 BLOCK_SIZE=16 --grid 1
+says err "add_kernel: missing arguments x_ptr, y_ptr, output_ptr"
+check "unknown argument" 1 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_args[@]}" foo=1 --grid 1
+says err "'foo' is neither a parameter of the kernel nor a launch option"
+check "no grid" 2 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_args[@]}"
+says err "--grid is missing"
+check "wrong grid" 1 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_args[@]}" --grid "n_elements / 2"
+says err "write // or cdiv(a, b)"
+check "grid beyond the limit" 1 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_args[@]}" --grid "1, 70000"
+says err "grid extent of axis 1 is 70000; the limit is 65535"
+check "empty grid" 0 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_args[@]}" --grid 0
+check "not a value" 2 "$tilevm" run "$examples/vector_add.py" add_kernel n_elements=ten --grid 1
+check "no such function" 1 "$tilevm" run "$examples/vector_add.py" nothing
+says err "there is no kernel or function 'nothing' in the file"
+check "no such file" 1 "$tilevm" run nothing.py
+says err "cannot read nothing.py"
+check "no GPU engine" 1 "$tilevm" run "$examples/vector_add.py" --device cuda
+check "cannot write" 1 "$tilevm" run "$examples/fused_softmax.py" softmax "x=randn(2, 4)" -o no/such/folder/y.npy
+head -c 300 vector_add.tbc >cut.tbc
+check "truncated bytecode" 1 "$tilevm" run cut.tbc
+check "truncated bytecode, verified" 1 "$tilevm" verify cut.tbc
+head -c 200 x.npy >cut.npy
+check "truncated .npy" 1 "$tilevm" run "$examples/fused_softmax.py" softmax "x=@cut.npy" -o never.npy
+says err "cut.npy"
+says err "truncated"
+absent never.npy
+printf 'import triton\n@triton.jit\ndef k(x_ptr, n):\n    x = (\n' >syntax.py
+check "syntax error" 1 "$tilevm" compile syntax.py -o syntax.tbc
+says err "syntax.py:"
+absent syntax.tbc
+
+# Checked mode finds a store beyond the buffer.
+cat >beyond.py <<'PY'
+import triton
+import triton.language as tl
+
+@triton.jit
+def beyond(x_ptr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    tl.store(x_ptr + offsets, offsets.to(tl.float32))
+PY
+check "out of bounds" 3 "$tilevm" run beyond.py beyond "x_ptr=zeros(12)" BLOCK=16 --grid 1 --check
+says err "beyond.py:7:"
+
+ls ./*.tmp >/dev/null 2>&1 && { echo "FAIL temporary files are left: $(ls ./*.tmp)"; failures=$((failures + 1)); }
+[[ $failures -eq 0 ]] && echo "all checks passed"
+exit $((failures > 0))

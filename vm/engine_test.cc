@@ -1,0 +1,261 @@
+#include "vm/engine.h"
+
+#include <cmath>
+#include <thread>
+
+#include "absl/strings/match.h"
+#include "gtest/gtest.h"
+#include "vm/host/tensor.h"
+
+namespace tilevm::vm {
+namespace {
+
+using isa::DType;
+using specializer::Value;
+
+constexpr absl::string_view kAdd = R"py(
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr = 64):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets, mask=mask) + tl.load(y_ptr + offsets, mask=mask), mask=mask)
+
+def add(x, y):
+    out = torch.empty_like(x)
+    add_kernel[lambda meta: (triton.cdiv(x.numel(), meta['BLOCK']),)](x, y, out, x.numel())
+    return out
+)py";
+
+TensorRef Ref(std::vector<float>& v) { return TensorRef{v.data(), DType::kF32, {static_cast<int64_t>(v.size())}}; }
+
+std::shared_ptr<Program> Load(const std::shared_ptr<Engine>& engine, absl::string_view source) {
+  std::vector<SourceFile> files;
+  auto program = engine->Load(source, "test.py", {}, &files);
+  EXPECT_TRUE(program.ok()) << FormatDiagnostic(program.status(), files);
+  return program.ok() ? *program : nullptr;
+}
+
+// Runs a program's main; "" or its error.
+std::string RunMain(absl::string_view source) {
+  EngineOptions options;
+  options.print = [](absl::string_view) {};
+  auto program = Load(Engine::Create(options), source);
+  if (program == nullptr) return "does not load";
+  const absl::Status status = program->RunMain();
+  return status.ok() ? "" : program->Format(status);
+}
+
+TEST(Engine, LaunchesByNameAndByPlace) {
+  auto program = Load(Engine::Create(), kAdd);
+  std::vector<float> x(100, 1.0f), y(100, 2.0f), out(100);
+  auto named = program->Launch("add_kernel", "cdiv(n, BLOCK)", {{"x_ptr", Ref(x)}, {"y_ptr", Ref(y)}, {"out_ptr", Ref(out)}, {"n", 100}});
+  ASSERT_TRUE(named.ok()) << program->Format(named.status());
+  EXPECT_EQ(named->record.programs, 2);
+  EXPECT_GT(named->record.compile_us, 0);
+  EXPECT_EQ(out, std::vector<float>(100, 3.0f));
+  std::fill(out.begin(), out.end(), 0.0f);
+  auto placed = program->Launch("add_kernel", {2}, {{"", Ref(y)}, {"", Ref(y)}, {"", Ref(out)}, {"", 100}});
+  ASSERT_TRUE(placed.ok()) << program->Format(placed.status());
+  EXPECT_EQ(placed->record.compile_us, 0) << "the kernel comes from the cache";
+  EXPECT_EQ(out, std::vector<float>(100, 4.0f));
+}
+
+TEST(Engine, KernelsAndHostFunctions) {
+  auto program = Load(Engine::Create(), kAdd);
+  const std::vector<KernelInfo> kernels = program->Kernels();
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_EQ(kernels[0].name, "add_kernel");
+  EXPECT_EQ(kernels[0].constexprs, std::vector<std::string>{"BLOCK"});
+  EXPECT_EQ(program->HostFunctions(), std::vector<std::string>{"add"});
+  EXPECT_TRUE(program->IsKernel("add_kernel"));
+  EXPECT_FALSE(program->IsKernel("add"));
+}
+
+TEST(Engine, CallsAHostFunction) {
+  auto program = Load(Engine::Create(), kAdd);
+  std::vector<float> x = {1, 2, 3}, y = {10, 20, 30};
+  auto vx = ToValue(ArgumentValue(Ref(x))), vy = ToValue(ArgumentValue(Ref(y)));
+  auto sum = program->Call("add", {{*vx, *vy}, {}});
+  ASSERT_TRUE(sum.ok()) << program->Format(sum.status());
+  EXPECT_EQ(specializer::Repr(*sum), "tensor([11., 22., 33.])");
+}
+
+TEST(Engine, ErrorsHaveTheirPlace) {
+  auto program = Load(Engine::Create(), kAdd);
+  std::vector<float> x(4);
+  auto missing = program->Launch("add_kernel", {1}, {{"x_ptr", Ref(x)}});
+  EXPECT_TRUE(absl::StrContains(missing.status().message(), "add_kernel: missing arguments y_ptr, out_ptr, n")) << missing.status();
+  auto unknown = program->Launch("nothing", {1}, {});
+  EXPECT_EQ(unknown.status().code(), absl::StatusCode::kNotFound);
+  auto option = program->Launch("add_kernel", {1}, {{"", Ref(x)}, {"", Ref(x)}, {"", Ref(x)}, {"", 4}, {"num_warps", 3}});
+  EXPECT_TRUE(absl::StrContains(option.status().message(), "num_warps is 3; a power of two")) << option.status();
+}
+
+TEST(Engine, SeveralThreads) {
+  auto engine = Engine::Create();
+  auto program = Load(engine, kAdd);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 5; ++i) {
+        std::vector<float> x(50 + t, 1.0f), y(50 + t, static_cast<float>(i)), out(50 + t);
+        auto result = program->Launch("add_kernel", "cdiv(n, BLOCK)", {{"", Ref(x)}, {"", Ref(y)}, {"", Ref(out)}, {"", 50 + t}});
+        EXPECT_TRUE(result.ok()) << result.status();
+        EXPECT_EQ(out, std::vector<float>(50 + t, 1.0f + static_cast<float>(i)));
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+}
+
+// --- launches from host code ---
+
+constexpr absl::string_view kHeader = R"py(
+import torch
+import triton
+import triton.language as tl
+)py";
+
+std::string Main(absl::string_view body) { return RunMain(std::string(kHeader) + std::string(body)); }
+
+TEST(Launch, AutotuneUsesTheFirstConfigAndHeuristicsSeeIt) {
+  EXPECT_EQ(Main(R"py(
+@triton.heuristics({'EVEN': lambda args: args['n'] % args['BLOCK'] == 0})
+@triton.autotune(configs=[triton.Config({'BLOCK': 32}, num_warps=2), triton.Config({'BLOCK': 64})], key=['n'])
+@triton.jit
+def outer(x_ptr, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+    tl.store(x_ptr, BLOCK)
+
+@triton.autotune(configs=[triton.Config({'BLOCK': 32}), triton.Config({'BLOCK': 64})], key=['n'])
+@triton.heuristics({'EVEN': lambda args: args['n'] % args['BLOCK'] == 0})
+@triton.jit
+def inner(x_ptr, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+    if EVEN:
+        tl.store(x_ptr, BLOCK)
+    else:
+        tl.store(x_ptr, -BLOCK)
+
+x = torch.zeros(1, dtype=torch.int32)
+inner[(1,)](x, 64)
+assert x.item() == 32, x
+inner[(1,)](x, 65)
+assert x.item() == -32, x
+)py"),
+            "");
+}
+
+TEST(Launch, HeuristicsOutsideAutotuneDoNotSeeTunedValues) {
+  const std::string error = Main(R"py(
+@triton.heuristics({'EVEN': lambda args: args['BLOCK'] == 0})
+@triton.autotune(configs=[triton.Config({'BLOCK': 32})], key=['n'])
+@triton.jit
+def k(x_ptr, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+    tl.store(x_ptr, BLOCK)
+
+k[(1,)](torch.zeros(1), 64)
+)py");
+  EXPECT_TRUE(absl::StrContains(error, "BLOCK")) << error;
+}
+
+TEST(Launch, TunedNameGivenIsAnError) {
+  const std::string error = Main(R"py(
+@triton.autotune(configs=[triton.Config({'BLOCK': 32})], key=['n'])
+@triton.jit
+def k(x_ptr, n, BLOCK: tl.constexpr):
+    tl.store(x_ptr, BLOCK)
+
+k[(1,)](torch.zeros(1), 64, BLOCK=16)
+)py");
+  EXPECT_TRUE(absl::StrContains(error, "conflicting meta-parameters: BLOCK")) << error;
+}
+
+TEST(Launch, PreHookAndPruning) {
+  EXPECT_EQ(Main(R"py(
+def hook(args):
+    args['x_ptr'].fill_(7)
+
+def keep_large(configs, named_args, **kwargs):
+    return [c for c in configs if c.kwargs['BLOCK'] >= named_args['n']]
+
+@triton.autotune(configs=[triton.Config({'BLOCK': 32}, pre_hook=hook), triton.Config({'BLOCK': 128}, pre_hook=hook)], key=['n'],
+                 prune_configs_by={'early_config_prune': keep_large})
+@triton.jit
+def k(x_ptr, n, BLOCK: tl.constexpr):
+    tl.store(x_ptr, tl.load(x_ptr) + BLOCK)
+
+x = torch.zeros(1, dtype=torch.int32)
+k[(1,)](x, 100)
+assert x.item() == 135, x
+)py"),
+            "");
+}
+
+TEST(Launch, SpecializationRules) {
+  EXPECT_EQ(Main(R"py(
+@triton.jit
+def types(out_ptr, one, small, large, huge, flag, real, nothing, pair):
+    tl.static_assert(one == 1)
+    tl.static_assert(small.dtype == tl.int32)
+    tl.static_assert(large.dtype == tl.int64)
+    tl.static_assert(huge.dtype == tl.uint64)
+    tl.static_assert(flag.dtype == tl.int1)
+    tl.static_assert(real.dtype == tl.float32)
+    tl.static_assert(nothing is None)
+    tl.store(out_ptr, pair[0] + pair[1])
+
+out = torch.zeros(1, dtype=torch.int32)
+types[(1,)](out, 1, 2, 2**31, 2**63, True, 1.0, None, (3, 4))
+assert out.item() == 7, out
+
+@triton.jit(do_not_specialize=['n'])
+def not_special(out_ptr, n):
+    tl.static_assert(n.dtype == tl.int32)
+    tl.store(out_ptr, n)
+not_special[(1,)](out, 1)
+assert out.item() == 1, out
+)py"),
+            "");
+}
+
+TEST(Launch, GridForms) {
+  EXPECT_EQ(Main(R"py(
+@triton.jit
+def count(x_ptr, BLOCK: tl.constexpr = 4):
+    tl.atomic_add(x_ptr, 1)
+
+x = torch.zeros(1, dtype=torch.int32)
+count[3,](x)
+count[(2, 2)](x)
+count[lambda meta: (meta['BLOCK'],)](x)
+count[lambda meta: [1, 1, 5]](x, num_warps=8)
+assert x.item() == 16, x
+count[(0,)](x)
+assert x.item() == 16, x
+)py"),
+            "");
+  EXPECT_TRUE(absl::StrContains(Main(R"py(
+@triton.jit
+def k(x_ptr):
+    pass
+k[(1.5,)](torch.zeros(1))
+)py"),
+                                "grid extent 0 must be an int, not float"));
+}
+
+TEST(Launch, ErrorsNameTheirLine) {
+  const std::string error = Main(R"py(
+@triton.jit
+def k(x_ptr):
+    pass
+k[(1,)]("text")
+)py");
+  EXPECT_TRUE(absl::StrContains(error, "test.py:8:")) << error;
+  EXPECT_TRUE(absl::StrContains(error, "argument x_ptr is a str")) << error;
+}
+
+}  // namespace
+}  // namespace tilevm::vm
