@@ -213,6 +213,7 @@ TileFacts Transfer(const ir::Kernel& kernel, const ir::Op& op, const Of& of, con
       if (widens && from.elem.dtype != isa::DType::kI1) return x();
       break;
     }
+    case Op::kConvertLayout: return x();
     case Op::kPermute: {
       TileFacts facts = UnknownFacts(type);
       const auto& dims = std::get<std::vector<int64_t>>(*op.FindAttr("dims"));

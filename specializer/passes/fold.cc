@@ -47,7 +47,7 @@ bool Visit(Rewriter& rewriter, ir::Op& op) {
   if (op.op == Op::kFor) DropInvariantCarries(rewriter, op);
   if (op.op == Op::kLoad || op.op == Op::kStore) return FoldEffect(rewriter, op);
   if (!op.regions.empty() || op.results.size() != 1 || !IsPure(op)) return true;
-  for (auto rule : {FoldConstants, FoldIdentities, FoldShapes}) {
+  for (auto rule : {FoldConstants, FoldIdentities, FoldRanges, FoldShapes}) {
     const ValueId folded = rule(rewriter, op);
     if (folded == ir::kNoValue) continue;
     rewriter.Replace(op.results[0], folded);

@@ -11,6 +11,8 @@ namespace tilevm::specializer {
 ir::ValueId FoldConstants(Rewriter& rewriter, const ir::Op& op);
 // x + 0, x * 1, where(c, x, x), casts there and back, ...: exact for every x, floats included.
 ir::ValueId FoldIdentities(Rewriter& rewriter, const ir::Op& op);
+// A comparison that the ranges of its operands decide.
+ir::ValueId FoldRanges(Rewriter& rewriter, const ir::Op& op);
 // A shape op of a splat or of another shape op.
 ir::ValueId FoldShapes(Rewriter& rewriter, const ir::Op& op);
 // Masks that are constant. False if the op is to go.

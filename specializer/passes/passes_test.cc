@@ -107,6 +107,30 @@ TEST_F(PassTest, FoldDropsConstantMasks) {
 )");
 }
 
+TEST_F(PassTest, FoldDecidesComparisonsByRange) {
+  const ValueId pid = Emit(Op::kProgramId, isa::ScalarType(DType::kI32), {}, {{"axis", int64_t{0}}});
+  const auto lt = [&](std::vector<ValueId> both) { return Emit(Op::kLt, isa::TileType(DType::kI1, {8}), both); };
+  Use(lt({Arange(8), Tile(Int(8))}));                                  // always
+  Use(lt({Like(Op::kAdd, {Arange(8), Tile(Int(8))}), Tile(Int(8))}));  // never
+  Use(lt({Like(Op::kAdd, {Arange(8), Tile(pid)}), Tile(Int(0))}));     // might wrap
+  EXPECT_EQ(After(FoldThenDce), R"(    %0: i32 = program_id {axis = 0}
+    %1: i1 = const {value = 1}
+    %2: tile<8xi1> = splat %1
+    device_print %2
+    %3: i1 = const {value = 0}
+    %4: tile<8xi1> = splat %3
+    device_print %4
+    %5: tile<8xi32> = arange {start = 0, end = 8}
+    %6: tile<8xi32> = splat %0
+    %7: tile<8xi32> = add %5, %6
+    %8: i32 = const {value = 0}
+    %9: tile<8xi32> = splat %8
+    %10: tile<8xi1> = lt %7, %9
+    device_print %10
+    yield
+)");
+}
+
 TEST_F(PassTest, FoldTakesTheArmOfAConstantIf) {
   const ValueId x = Param(isa::ScalarType(DType::kI32), "x");
   ir::Op branch;
