@@ -18,6 +18,17 @@ constexpr int kMaxKernelCallDepth = 60;
 
 constexpr absl::string_view kLanguage = "triton.language.";
 
+// Functions of tl that are methods of tensors too, where the table's surface column lists the function alone.
+std::optional<Op> TensorMethod(absl::string_view name) {
+  if (std::optional<Op> op = isa::OpFromSurface(absl::StrCat(".", name))) return op;
+  for (absl::string_view known : {"cast", "cat", "store", "reduce", "associative_scan", "histogram", "cdiv", "div_rn", "umulhi", "sqrt_rn", "join", "interleave", "atomic_add", "atomic_max",
+                                  "atomic_min", "atomic_and", "atomic_or", "atomic_xor", "atomic_xchg", "atomic_cas", "squeeze", "unsqueeze", "zeros_like", "topk", "fma", "clamp",
+                                  "uint_to_uniform_float", "expect_zero", "swizzle2d"}) {
+    if (name == known) return isa::OpFromSurface(name);
+  }
+  return std::nullopt;
+}
+
 // The spelling that the op table's surface column uses; empty for paths outside of Triton's language.
 std::string SurfaceOf(absl::string_view path) {
   if (absl::StartsWith(path, "libdevice.")) return std::string(path);
@@ -166,8 +177,7 @@ absl::StatusOr<Value> Evaluator::Impl::CallMethodOf(const Value& object, absl::s
   switch (object.kind()) {
     case ValueKind::kTensor:
     case ValueKind::kBlockPtr: {
-      if (std::optional<Op> op = isa::OpFromSurface(absl::StrCat(".", name))) return call_op(*op);
-      if (object.is_tensor() && (name == "load" || name == "store")) break;
+      if (std::optional<Op> op = TensorMethod(name)) return call_op(*op);
       if (object.is_tensor()) {
         TILEVM_ASSIGN_OR_RETURN(Value attribute, GetAttr(object, name, kernel, loc));
         return CallValue(attribute, args, kernel, loc);

@@ -32,6 +32,13 @@ bool UsableInKernel(const Value& value) {
   }
 }
 
+bool ChangesInPlace(absl::string_view method) {
+  for (absl::string_view name : {"append", "extend", "insert", "update", "setdefault", "pop", "remove", "sort", "reverse", "clear", "add", "discard"}) {
+    if (method == name) return true;
+  }
+  return false;
+}
+
 bool IsNamedTuple(const Value& value) { return value.is(ValueKind::kTuple) && !value.As<ItemsPayload>()->field_names.empty(); }
 
 }  // namespace
@@ -45,7 +52,31 @@ Evaluator::Impl::Impl(Evaluator* self, const isa::Module* module, Host* host, Li
     for (size_t c = 0; c < unit.cells.size(); ++c) {
       for (isa::StringId name : unit.cells[c].defines) units_[u].definers[String(name)].push_back(static_cast<uint32_t>(c));
     }
+    for (size_t c = 0; c < unit.cells.size(); ++c) {
+      absl::flat_hash_map<isa::Reg, isa::StringId> globals;
+      NoteMutations(static_cast<uint32_t>(u), static_cast<uint32_t>(c), module->functions[unit.cells[c].function].body, globals);
+    }
     for (const isa::Import& import : unit.imports) units_[u].imports[String(import.name)] = String(import.path);
+  }
+}
+
+void Evaluator::Impl::NoteMutations(uint32_t unit, uint32_t cell, const isa::Region& region, absl::flat_hash_map<isa::Reg, isa::StringId>& globals) {
+  for (const isa::Inst& inst : region.body) {
+    if (inst.op == isa::Op::kGlobal && !inst.results.empty()) globals[inst.results[0]] = inst.imm;
+    const bool method = inst.op == isa::Op::kCallMethod && ChangesInPlace(String(inst.imm));
+    if ((method || inst.op == isa::Op::kSetItem || inst.op == isa::Op::kDelItem || inst.op == isa::Op::kSetAttr) && !inst.operands.empty()) {
+      auto global = globals.find(inst.operands[0]);
+      if (global != globals.end()) {
+        // Only a name that an earlier statement defines; a cell stands in the list once, in source order.
+        auto definers = units_[unit].definers.find(String(global->second));
+        if (definers != units_[unit].definers.end() && definers->second.front() < cell) {
+          std::vector<uint32_t>& cells = definers->second;
+          const auto at = std::lower_bound(cells.begin(), cells.end(), cell);
+          if (at == cells.end() || *at != cell) cells.insert(at, cell);
+        }
+      }
+    }
+    for (const isa::Region& inner : inst.regions) NoteMutations(unit, cell, inner, globals);
   }
 }
 
@@ -128,7 +159,11 @@ absl::StatusOr<Value> Evaluator::Impl::UnitGlobal(uint32_t unit, absl::string_vi
   if (found != units_[unit].globals.end()) return found->second;
   auto import = units_[unit].imports.find(std::string(name));
   if (import != units_[unit].imports.end()) return ImportedValue(import->second, loc);
-  if (name == "__name__" && unit < module_->units.size()) return Value::String(running_main_ && unit == 0 ? "__main__" : module_->units[unit].name);
+  if (name == "__name__" && unit < module_->units.size()) {
+    // Names asked for one by one are an import of the file, not its run.
+    const std::string& own = module_->units[unit].name;
+    return Value::String(unit == 0 && own == "__main__" ? "__imported__" : own);
+  }
   if (name == "__file__" && unit < module_->units.size() && module_->units[unit].file < module_->files.size()) {
     return Value::String(module_->files[module_->units[unit].file].name);
   }
@@ -146,13 +181,17 @@ absl::StatusOr<Value> Evaluator::Impl::UnitGlobal(uint32_t unit, absl::string_vi
   return ErrorAt(loc, absl::StatusCode::kNotFound, "name '", name, "' is not defined");
 }
 
+absl::StatusOr<Value> Evaluator::Impl::KernelGlobal(const Value& value, absl::string_view name, Loc loc) const {
+  if (value.is(ValueKind::kConstexpr)) return value.As<BoxPayload>()->inner;
+  if (UsableInKernel(value) || IsNamedTuple(value)) return value;
+  name = name.substr(name.rfind('.') == absl::string_view::npos ? 0 : name.rfind('.') + 1);
+  return InvalidAt(loc, "NameError: a kernel cannot read the global '", name, "', a plain ", NameOfType(value), "; define it as ", name, " = tl.constexpr(...)");
+}
+
 absl::StatusOr<Value> Evaluator::Impl::LookUpName(uint32_t unit, absl::string_view name, bool kernel, Loc loc) {
   absl::StatusOr<Value> value = UnitGlobal(unit, name, loc);
   if (value.ok()) {
-    if (!kernel) return value;
-    if (value->is(ValueKind::kConstexpr)) return value->As<BoxPayload>()->inner;
-    if (UsableInKernel(*value) || IsNamedTuple(*value)) return value;
-    return InvalidAt(loc, "NameError: a kernel cannot read the global '", name, "', a plain ", NameOfType(*value), "; define it as ", name, " = tl.constexpr(...)");
+    return kernel ? KernelGlobal(*value, name, loc) : value;
   }
   if (!absl::IsNotFound(value.status())) return value;
   if (IsPythonBuiltin(name)) {

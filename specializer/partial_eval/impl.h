@@ -56,7 +56,12 @@ struct ExitTarget {
   absl::string_view here = "at this return";         // words for messages: where a value leaves,
   absl::string_view there = "at the first return";   // and what it is compared with
   std::vector<std::string> names;      // of the values, if they have names
+  std::vector<bool>* bound = nullptr;  // of a loop: see LoosenChanged
 };
+
+// A loop evaluates its body with carried static numbers static; one that comes back changed is marked in `bound` and the loop is done again.
+void LoosenChanged(std::vector<bool>& bound, size_t place, const Value& expected, Value& value);
+class CarriedValues;
 
 // What is known of a function's text, found once.
 struct FunctionInfo {
@@ -116,6 +121,8 @@ class Evaluator::Impl {
   absl::StatusOr<Value> UnitGlobal(uint32_t unit, absl::string_view name, Loc loc);
   // What `global name` means in a function of that unit: unit, imports, then Python's builtins; in a kernel with Triton's restrictions.
   absl::StatusOr<Value> LookUpName(uint32_t unit, absl::string_view name, bool kernel, Loc loc);
+  // A module-level value as a kernel may read it; an error for a plain number.
+  absl::StatusOr<Value> KernelGlobal(const Value& value, absl::string_view name, Loc loc) const;
   absl::Status SetGlobal(uint32_t unit, absl::string_view name, Value value);
   std::vector<std::string> UnitNames(uint32_t unit) const;
 
@@ -155,6 +162,8 @@ class Evaluator::Impl {
   absl::Status DynamicIf(Frame& frame, const isa::Inst& inst, const Value& condition, std::optional<Outcome>& outcome);
   absl::Status DynamicFor(Frame& frame, const isa::Inst& inst, const RangePayload& range, std::optional<Outcome>& outcome);
   absl::Status DynamicWhile(Frame& frame, const isa::Inst& inst, std::optional<Outcome>& outcome);
+  absl::Status CarryLoop(Frame& frame, const isa::Inst& inst, absl::Span<const isa::Reg> inits,
+                         absl::FunctionRef<absl::StatusOr<std::vector<ir::ValueId>>(CarriedValues&, ExitTarget& break_target, ExitTarget& continue_target)> emit);
   // Unrolls over items. In kernels a break or continue under a dynamic if leaves through exits.
   absl::Status StaticFor(Frame& frame, const isa::Inst& inst, const std::vector<Value>& items, std::optional<Outcome>& outcome);
 
@@ -268,6 +277,8 @@ class Evaluator::Impl {
     absl::flat_hash_map<std::string, std::string> imports;             // name -> path
   };
   absl::Status RunCell(uint32_t unit, uint32_t cell);
+  // Adds the cell to the definers of the lists and dicts that its code changes in place (`configs.append(...)`).
+  void NoteMutations(uint32_t unit, uint32_t cell, const isa::Region& region, absl::flat_hash_map<isa::Reg, isa::StringId>& globals);
   absl::StatusOr<Value> ImportedValue(const std::string& path, Loc loc);
 
   bool builtin_in_kernel_ = false;   // the native builtin that runs was called by a kernel frame

@@ -114,6 +114,9 @@ absl::Status Evaluator::Impl::Conform(const Value& expected, Value& value, const
     return absl::OkStatus();
   }
   if (expected.kind() != value.kind()) return Disagree(expected, value, agreement);
+  if (expected.is_static_number() && expected.is(ValueKind::kFloat) && expected.float_value() != expected.float_value()) {
+    return value.float_value() != value.float_value() ? absl::OkStatus() : Disagree(expected, value, agreement);  // NaN is itself here
+  }
   const auto conform_all = [&](const std::vector<Value>& wanted, std::vector<Value>& given) -> absl::Status {
     if (wanted.size() != given.size()) return Disagree(expected, value, agreement);
     for (size_t i = 0; i < wanted.size(); ++i) TILEVM_RETURN_IF_ERROR(Conform(wanted[i], given[i], agreement));
@@ -158,6 +161,7 @@ absl::Status Evaluator::Impl::EmitExit(ExitTarget& target, std::vector<Value> va
   for (size_t i = 0; i < values.size(); ++i) {
     if (target.has_shape) {
       const absl::string_view name = i < target.names.size() ? absl::string_view(target.names[i]) : "";
+      if (target.bound != nullptr) LoosenChanged(*target.bound, i, target.skeleton[i], values[i]);
       TILEVM_RETURN_IF_ERROR(Conform(target.skeleton[i], values[i], {name, target.here, target.there, loc, target.loc}));
     } else {
       TILEVM_ASSIGN_OR_RETURN(values[i], Materialize(values[i], loc));
@@ -200,6 +204,7 @@ absl::StatusOr<Outcome> Evaluator::Impl::InBlock(Frame& frame, ExitTarget& targe
     for (size_t i = 0; i < end.values.size(); ++i) {
       const absl::string_view name = i < target.names.size() ? absl::string_view(target.names[i]) : "";
       if (i >= target.skeleton.size()) return ErrorAt(loc, absl::StatusCode::kInternal, "partial_eval: a block ends with too many values");
+      if (target.bound != nullptr) LoosenChanged(*target.bound, i, target.skeleton[i], end.values[i]);
       TILEVM_RETURN_IF_ERROR(Conform(target.skeleton[i], end.values[i], {name, target.here, target.there, end.loc, target.loc}));
       FlattenTensors(end.values[i], ids);
     }

@@ -1,8 +1,10 @@
 // Loops of kernels: `for` over a range becomes the typed loop, `while` too, static_range unrolls.
 //
-// Carried values: static numbers are bound before the loop, other static values must come back unchanged, a name without a value before the loop
-// is local to its body. Types are compared once, at the yield. Values that no iteration changes are not carried (their uses see the value from
-// before the loop), so that a descriptor or the unchanged parts of a block pointer stay visibly invariant.
+// Carried values: static values must come back unchanged, except that a static number which changes is bound before the loop (a parameter
+// specialised to 1 may be reassigned). Only the body tells whether it changes, a dead branch may hold the assignment: the body is evaluated with
+// the number static, and once more with it bound if it came back as something else. A name without a value before the loop is local to its body.
+// Types are compared once, at the yield. Values that no iteration changes are not carried (their uses see the value from before the loop), so
+// that a descriptor or the unchanged parts of a block pointer stay visibly invariant.
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -68,6 +70,20 @@ void Erase(T& list, const std::vector<bool>& drop, size_t offset) {
   list.resize(to);
 }
 
+// A static number (deep in tuples) of `expected` is something else in `value`.
+bool NumberChanged(const Value& expected, const Value& value) {
+  if (expected.is_static_number()) {
+    if (value.kind() != expected.kind()) return true;
+    const bool both_nan = expected.is(ValueKind::kFloat) && expected.float_value() != expected.float_value() && value.float_value() != value.float_value();
+    return !both_nan && !StaticEqual(expected, value);
+  }
+  if (!expected.is(ValueKind::kTuple) || !value.is(ValueKind::kTuple) || expected.items().size() != value.items().size()) return false;
+  for (size_t i = 0; i < expected.items().size(); ++i) {
+    if (NumberChanged(expected.items()[i], value.items()[i])) return true;
+  }
+  return false;
+}
+
 // Sets the break and continue targets of a frame for the body of a loop.
 class LoopScope {
  public:
@@ -91,18 +107,26 @@ class LoopScope {
 
 }  // namespace
 
+void LoosenChanged(std::vector<bool>& bound, size_t place, const Value& expected, Value& value) {
+  if (bound[place] || !NumberChanged(expected, value)) return;
+  bound[place] = true;  // the loop is evaluated again; until then the value passes as unchanged
+  value = expected;
+}
+
 // The carried values of one dynamic loop.
 class CarriedValues {
  public:
-  CarriedValues(Evaluator::Impl& impl, Frame& frame, const isa::Inst& inst) : impl_(impl), frame_(frame), inst_(inst) {}
+  // bound: the values (by place) whose static numbers are bound; gets more when a number turns out to change.
+  CarriedValues(Evaluator::Impl& impl, Frame& frame, const isa::Inst& inst, std::vector<bool>& bound) : impl_(impl), frame_(frame), inst_(inst), bound_(bound) {}
 
   absl::Status Init(absl::Span<const isa::Reg> regs) {
-    for (isa::Reg reg : regs) {
+    for (size_t place = 0; place < regs.size(); ++place) {
+      const isa::Reg reg = regs[place];
       const std::string name = impl_.NameOfRegister(frame_, reg);
       locs_.push_back(impl_.LocOfRegister(frame_, reg, inst_.loc));
-      TILEVM_ASSIGN_OR_RETURN(Value value, impl_.Materialize(impl_.Raw(frame_, reg), inst_.loc));
-      if (value.is(ValueKind::kConstexpr)) {
-        TILEVM_ASSIGN_OR_RETURN(value, impl_.Materialize(Unboxed(value), inst_.loc));
+      Value value = Unboxed(impl_.Raw(frame_, reg));
+      if (bound_[place]) {
+        TILEVM_ASSIGN_OR_RETURN(value, impl_.Materialize(value, inst_.loc));
       }
       const size_t before = init_ids_.size();
       FlattenTensors(value, init_ids_);
@@ -136,6 +160,7 @@ class CarriedValues {
       const isa::Inst* terminator = end.terminator;
       const isa::Reg reg = terminator != nullptr && i + skip < terminator->operands.size() ? terminator->operands[i + skip] : isa::kNoReg;
       const std::string& name = names_[i].empty() ? impl_.NameOfRegister(frame_, reg) : names_[i];
+      LoosenChanged(bound_, i, values_[i], end.values[i + skip]);
       TILEVM_RETURN_IF_ERROR(impl_.Conform(values_[i], end.values[i + skip],
                                            {name, here, "before the loop", impl_.LocOfRegister(frame_, reg, end.loc), locs_[i]}));
       FlattenTensors(end.values[i + skip], ids);
@@ -147,6 +172,7 @@ class CarriedValues {
     target.has_shape = true;
     target.skeleton = values_;
     target.names = names_;
+    target.bound = &bound_;
     target.there = "before the loop";
     target.loc = locs_.empty() ? inst_.loc : locs_[0];
   }
@@ -203,6 +229,7 @@ class CarriedValues {
   Evaluator::Impl& impl_;
   Frame& frame_;
   const isa::Inst& inst_;
+  std::vector<bool>& bound_;
   std::vector<Value> values_;  // on the tensors before the loop
   std::vector<std::string> names_;
   std::vector<Loc> locs_;
@@ -248,18 +275,9 @@ absl::Status Evaluator::Impl::DynamicFor(Frame& frame, const isa::Inst& inst, co
     if (value.is(ValueKind::kInt)) loop.attrs.push_back({hint, static_cast<int64_t>(value.int_value())});
   }
 
-  CarriedValues carried(*this, frame, inst);
-  TILEVM_RETURN_IF_ERROR(carried.Init(absl::MakeSpan(inst.operands).subspan(1)));
-  for (ir::ValueId id : carried.init_ids()) loop.operands.push_back(id);
-
-  ExitTarget break_target, continue_target;
-  carried.Shape(break_target);
-  carried.Shape(continue_target);
-  break_target.here = "at this break";
-  continue_target.here = "at the end of the loop's body";
-  std::vector<ir::ValueId> results;
-  const auto emit_loop = [&]() -> absl::StatusOr<Outcome> {
-    LoopScope scope(frame, &break_target, &continue_target);
+  return CarryLoop(frame, inst, absl::MakeSpan(inst.operands).subspan(1), [&](CarriedValues& carried, ExitTarget& break_target, ExitTarget& continue_target) -> absl::StatusOr<std::vector<ir::ValueId>> {
+    ir::Op op = loop;
+    op.operands.insert(op.operands.end(), carried.init_ids().begin(), carried.init_ids().end());
     ir::Region body;
     const ir::ValueId induction = state.builder.NewValue(isa::ScalarType(type));
     const std::vector<ir::ValueId> args = carried.NewArgs();
@@ -273,32 +291,52 @@ absl::Status Evaluator::Impl::DynamicFor(Frame& frame, const isa::Inst& inst, co
     TILEVM_ASSIGN_OR_RETURN(std::vector<ir::ValueId> yielded, carried.Check(end, 0, "at the end of the loop's body"));
     EmitYield(yielded, end.loc);
     state.builder.PopRegion();
-    loop.regions.push_back(std::move(body));
-    results = carried.Emit(std::move(loop), 3, !break_target.used && !continue_target.used);
-    return Outcome{Flow::kYield, carried.On(results), inst.loc, nullptr};
-  };
-  TILEVM_ASSIGN_OR_RETURN(Outcome end, InBlock(frame, break_target, Flow::kYield, true, inst.loc, emit_loop));
-  for (Value& value : end.values) {
-    if (value.is(ValueKind::kUnbound)) value = Value::Unbound(value.As<UnboundPayload>()->name, inst.loc);
+    op.regions.push_back(std::move(body));
+    return carried.Emit(std::move(op), 3, !break_target.used && !continue_target.used);
+  });
+}
+
+absl::Status Evaluator::Impl::CarryLoop(
+    Frame& frame, const isa::Inst& inst, absl::Span<const isa::Reg> inits,
+    absl::FunctionRef<absl::StatusOr<std::vector<ir::ValueId>>(CarriedValues&, ExitTarget& break_target, ExitTarget& continue_target)> emit) {
+  KernelState& state = *kernel_state_;
+  std::vector<bool> bound(inits.size(), false);
+  while (true) {
+    const std::vector<bool> before = bound;
+    const size_t ops_before = state.builder.region()->ops.size();
+    const std::optional<ExitTarget> returns = frame.return_target != nullptr ? std::optional<ExitTarget>(*frame.return_target) : std::nullopt;
+    CarriedValues carried(*this, frame, inst, bound);
+    TILEVM_RETURN_IF_ERROR(carried.Init(inits));
+    ExitTarget break_target, continue_target;
+    carried.Shape(break_target);
+    carried.Shape(continue_target);
+    break_target.here = "at this break";
+    continue_target.here = "at the end of the loop's body";
+    const auto emit_loop = [&]() -> absl::StatusOr<Outcome> {
+      LoopScope scope(frame, &break_target, &continue_target);
+      TILEVM_ASSIGN_OR_RETURN(std::vector<ir::ValueId> results, emit(carried, break_target, continue_target));
+      return Outcome{Flow::kYield, carried.On(results), inst.loc, nullptr};
+    };
+    TILEVM_ASSIGN_OR_RETURN(Outcome end, InBlock(frame, break_target, Flow::kYield, true, inst.loc, emit_loop));
+    if (bound != before) {  // a static number changes: once more, with it bound
+      state.builder.region()->ops.resize(ops_before);
+      if (returns.has_value()) *frame.return_target = *returns;
+      continue;
+    }
+    for (Value& value : end.values) {
+      if (value.is(ValueKind::kUnbound)) value = Value::Unbound(value.As<UnboundPayload>()->name, inst.loc);
+    }
+    return DefineResults(frame, inst, std::move(end.values));
   }
-  return DefineResults(frame, inst, std::move(end.values));
 }
 
 absl::Status Evaluator::Impl::DynamicWhile(Frame& frame, const isa::Inst& inst, std::optional<Outcome>&) {
   KernelState& state = *kernel_state_;
-  CarriedValues carried(*this, frame, inst);
-  TILEVM_RETURN_IF_ERROR(carried.Init(inst.operands));
-  ExitTarget break_target, continue_target;
-  carried.Shape(break_target);
-  carried.Shape(continue_target);
-  break_target.here = "at this break";
-  continue_target.here = "at the end of the loop's body";
-  const auto emit_loop = [&]() -> absl::StatusOr<Outcome> {
-    LoopScope scope(frame, &break_target, &continue_target);
+  return CarryLoop(frame, inst, inst.operands, [&](CarriedValues& carried, ExitTarget& break_target, ExitTarget& continue_target) -> absl::StatusOr<std::vector<ir::ValueId>> {
     ir::Op loop;
     loop.op = Op::kWhile;
     loop.loc = inst.loc;
-    for (ir::ValueId id : carried.init_ids()) loop.operands.push_back(id);
+    loop.operands.assign(carried.init_ids().begin(), carried.init_ids().end());
     for (int i = 0; i < 2; ++i) {
       ir::Region region;
       const std::vector<ir::ValueId> args = carried.NewArgs();
@@ -328,14 +366,8 @@ absl::Status Evaluator::Impl::DynamicWhile(Frame& frame, const isa::Inst& inst, 
       state.builder.PopRegion();
       loop.regions.push_back(std::move(region));
     }
-    const std::vector<ir::ValueId> results = carried.Emit(std::move(loop), 0, !break_target.used && !continue_target.used);
-    return Outcome{Flow::kYield, carried.On(results), inst.loc, nullptr};
-  };
-  TILEVM_ASSIGN_OR_RETURN(Outcome end, InBlock(frame, break_target, Flow::kYield, true, inst.loc, emit_loop));
-  for (Value& value : end.values) {
-    if (value.is(ValueKind::kUnbound)) value = Value::Unbound(value.As<UnboundPayload>()->name, inst.loc);
-  }
-  return DefineResults(frame, inst, std::move(end.values));
+    return carried.Emit(std::move(loop), 0, !break_target.used && !continue_target.used);
+  });
 }
 
 absl::Status Evaluator::Impl::StaticFor(Frame& frame, const isa::Inst& inst, const std::vector<Value>& items, std::optional<Outcome>& outcome) {

@@ -220,6 +220,8 @@ absl::StatusOr<Value> TritonTuple(Impl& impl, const CallArgs& args, Loc loc) {
   return Value::Tuple(std::move(items));
 }
 
+// Programmatic dependent launch: nothing to wait for here, launches of one stream follow each other.
+absl::StatusOr<Value> Nothing(Impl&, const CallArgs&, Loc) { return Value::None(); }
 absl::StatusOr<Value> Yes(Impl&, const CallArgs&, Loc) { return Value::Bool(true); }
 absl::StatusOr<Value> No(Impl&, const CallArgs&, Loc) { return Value::Bool(false); }
 
@@ -233,6 +235,7 @@ constexpr BuiltinRow kRows[] = {
     {"builtins.range", PlainRange}, {"triton.language.range", TritonRange}, {"triton.language.static_range", StaticRange},
     {"triton.language.pointer_type", PointerType}, {"triton.language.block_type", BlockType}, {"triton.language.get_int_dtype", IntDType},
     {"triton.language.condition", Condition}, {"triton.language.tuple", TritonTuple}, {"triton.language._unwrap_if_constexpr", Identity},
+    {"triton.language.extra.cuda.gdc_wait", Nothing}, {"triton.language.extra.cuda.gdc_launch_dependents", Nothing},
     {"triton.language.target_info.is_cuda", Yes}, {"triton.language.target_info.is_hip", No}, {"triton.language.target_info.cuda_capability_geq", Yes},
     {"triton.language.target_info.is_hip_cdna3", No}, {"triton.language.target_info.is_hip_cdna4", No},
 };

@@ -1,6 +1,7 @@
 // The walk: regions, registers and the dispatch of one instruction to its family.
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "specializer/partial_eval/impl.h"
 
@@ -197,8 +198,11 @@ absl::Status Evaluator::Impl::RunInst(Frame& frame, const isa::Inst& inst, std::
   switch (inst.op) {
     case Op::kConst: {
       Value value = ConstantValue(inst.imm);
-      if (value.is(ValueKind::kBuiltin) && !frame.kernel) {
+      if (value.is(ValueKind::kBuiltin) && (!frame.kernel || absl::StartsWith(value.string(), "unit:"))) {
         TILEVM_ASSIGN_OR_RETURN(value, ImportedValue(value.string(), inst.loc));
+        if (frame.kernel) {
+          TILEVM_ASSIGN_OR_RETURN(value, KernelGlobal(value, module_->constants[inst.imm].string_value, inst.loc));
+        }
       }
       return define(std::move(value));
     }
