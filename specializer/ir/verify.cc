@@ -231,6 +231,11 @@ class Verifier {
     switch (op.op) {
       case isa::Op::kFor:
         if (op.regions.size() != 1 || op.operands.size() < 3) return Broken(op, "wants lo, hi, step and one region");
+        for (int i = 0; i < 3; ++i) {
+          if (op.operands[i] == kNoValue) return Broken(op, "bound ", i, " is missing");
+          const Type& bound = kernel_.TypeOf(op.operands[i]);
+          if (!bound.is_scalar() || bound.elem.pointer || !isa::IsInteger(bound.elem.dtype)) return Broken(op, "bound ", i, " is ", ToString(bound));
+        }
         return same(3, 1, &op.regions[0]);
       case isa::Op::kWhile:
         if (op.regions.size() != 2) return Broken(op, "wants two regions");

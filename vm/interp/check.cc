@@ -106,9 +106,18 @@ Checker::Target Checker::Resolve(const Access& access, int64_t lane, uint64_t ad
   return target;
 }
 
-Checker::Cell& Checker::CellAt(BufferState& state, int64_t index) {
+Checker::Cell& Checker::CellAt(const Access& access, BufferState& state, int64_t index) {
   std::unique_ptr<Cell[]>& page = state.pages[index / kPageCells];
-  if (page == nullptr) page = std::make_unique<Cell[]>(kPageCells);
+  if (page == nullptr) {
+    page_bytes_ += kPageCells * static_cast<int64_t>(sizeof(Cell));
+    if (page_bytes_ > options_.max_memory_bytes) {
+      access.frame.Fail(ErrorAt(access.inst.loc, absl::StatusCode::kResourceExhausted, "checked mode needs more than ", options_.max_memory_bytes,
+                                " bytes to remember who touched which element"));
+      nowhere_ = Cell();
+      return nowhere_;
+    }
+    page = std::make_unique<Cell[]>(kPageCells);
+  }
   return page[index % kPageCells];
 }
 
@@ -155,7 +164,7 @@ bool Checker::NoteRead(const Access& access, int64_t lane, const Target& target)
   const int64_t last = (target.offset + access.bytes - 1) / cell_bytes_;
   bool reported = false;
   for (int64_t c = target.offset / cell_bytes_; c <= last; ++c) {
-    Cell& cell = CellAt(state, c);
+    Cell& cell = CellAt(access, state, c);
     const bool both_atomic = access.atomic && cell.write.atomic;
     if (!reported && !both_atomic && !Ordered(cell.write, access.frame)) {
       Conflict(access, lane, target, cell.write, true, false);
@@ -179,7 +188,7 @@ void Checker::NoteWrite(const Access& access, int64_t lane, const Target& target
   const int64_t last = (target.offset + access.bytes - 1) / cell_bytes_;
   bool reported = false;
   for (int64_t c = target.offset / cell_bytes_; c <= last; ++c) {
-    Cell& cell = CellAt(state, c);
+    Cell& cell = CellAt(access, state, c);
     for (const Epoch* other : {&cell.write, &cell.read, &cell.other_read}) {
       if (reported || (access.atomic && other->atomic) || Ordered(*other, access.frame)) continue;
       const bool wrote = other == &cell.write;

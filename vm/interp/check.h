@@ -90,7 +90,7 @@ class Checker {
   using Clock = absl::flat_hash_map<uint32_t, uint32_t>;  // program -> its last event that happened before
   using Place = std::pair<int64_t, int64_t>;              // buffer and offset; -1 and an address
 
-  Cell& CellAt(BufferState& state, int64_t index);
+  Cell& CellAt(const Access& access, BufferState& state, int64_t index);
   bool Ordered(const Epoch& epoch, const Frame& frame) const;
   Epoch Now(const Access& access);
   void Conflict(const Access& access, int64_t lane, const Target& target, const Epoch& other, bool other_wrote, bool same_value);
@@ -111,6 +111,8 @@ class Checker {
   std::vector<Report> reports_;
   std::map<std::tuple<ReportKind, const Inst*, int64_t>, int64_t> report_of_;  // -> index into reports_; -1 for a dropped one
   int64_t dropped_ = 0;
+  int64_t page_bytes_ = 0;
+  Cell nowhere_;  // stands in once the memory for cells is used up
 };
 
 template <typename Message>

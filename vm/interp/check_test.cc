@@ -325,6 +325,21 @@ TEST_F(Checked, AssertsGoOnAndReportsAreCapped) {
   EXPECT_EQ(data_[0][0], 3);
 }
 
+TEST_F(Checked, TheMemoryForRacesIsCapped) {
+  data_ = {std::vector<int32_t>(100000)};
+  KernelBuilder b;
+  const ValueId x = b.Pointer(DType::kI32, "x");
+  b.For(b.Int(0), b.Int(100), b.Int(1), {}, [&](Values a) -> Values {
+    b.StoreAt(x, b.Do(Op::kMul, {a[0], b.Int(1000)}), a[0]);
+    return {};
+  });
+  std::vector<Buffer> buffers = {BufferOf(data_[0], DType::kI32, "x")};
+  const Arg args[] = {Arg::InBuffer(0)};
+  options_.checked = true;
+  options_.max_memory_bytes = 1 << 20;
+  EXPECT_EQ(vm::Run(b.Build(), args, buffers, options_).status().code(), absl::StatusCode::kResourceExhausted);
+}
+
 // --- programs that wait for each other, in both modes ---
 
 class Waiting : public ::testing::TestWithParam<int> {  // threads; 0 is checked mode

@@ -244,7 +244,7 @@ class Compiler {
     if (IsElementwise(op.op)) return BindElementwise(op, *plan_, inst);
     switch (op.op) {
       case Op::kConst: case Op::kSplat: case Op::kBroadcast: case Op::kReshape: case Op::kExpandDims: case Op::kPermute: case Op::kJoin:
-      case Op::kSplit: case Op::kCat: case Op::kFlip: case Op::kArange:
+      case Op::kSplit: case Op::kCat: case Op::kFlip: case Op::kArange: case Op::kConvertLayout:
         return BindShape(op, *plan_, inst);
       case Op::kLoad: case Op::kStore:
         return BindMemory(op, *plan_, inst);
@@ -510,6 +510,14 @@ class Compiler {
 
 absl::StatusOr<std::shared_ptr<const Plan>> Compile(const ir::Kernel& kernel) {
   TILEVM_RETURN_IF_ERROR(ir::Verify(kernel));
+  for (const ir::ValueInfo& value : kernel.values) {
+    const isa::Shape& shape = value.type.shape;
+    const bool positive = std::all_of(shape.begin(), shape.end(), [](int64_t extent) { return extent > 0; });
+    if (!positive || value.type.rank() > isa::kMaxRank || value.type.elem_count() > isa::kMaxTileElems) {
+      return InvalidAt(kernel.loc, kernel.name, ": ", value.name, " is ", isa::ToString(value.type), "; tiles have up to ", isa::kMaxRank,
+                       " dimensions and ", isa::kMaxTileElems, " elements");
+    }
+  }
   auto owned = std::make_shared<const ir::Kernel>(kernel);
   TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan, Compiler(*owned).Run());
   std::const_pointer_cast<Plan>(plan)->kernel = std::move(owned);

@@ -245,6 +245,7 @@ TEST(Shape, PermuteFlipAndBroadcast) {
   EXPECT_EQ(Shaped(Op::kFlip, {2, 4}, {2, 4}, {{"dim", int64_t{0}}}), (std::vector<int32_t>{4, 5, 6, 7, 0, 1, 2, 3}));
   EXPECT_EQ(Shaped(Op::kBroadcast, {2, 1}, {2, 3}, {}), (std::vector<int32_t>{0, 0, 0, 1, 1, 1}));
   EXPECT_EQ(Shaped(Op::kBroadcast, {1, 3}, {2, 3}, {}), (std::vector<int32_t>{0, 1, 2, 0, 1, 2}));
+  EXPECT_EQ(Shaped(Op::kConvertLayout, {2, 2}, {2, 2}, {{"layout", std::string("any")}}), (std::vector<int32_t>{0, 1, 2, 3}));
   EXPECT_EQ(Shaped(Op::kReshape, {2, 4}, {4, 2}, {}), (std::vector<int32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
 }
 
@@ -285,6 +286,14 @@ TEST(Elementwise, WhereCastsAndFloats) {
   b.Store(b.PtrAdd(out, lanes), b.Cast(b.Do(Op::kWhere, {big, b.Do(Op::kSub, {b.Splat(b.Float(10), {4}), x}), b.Splat(b.Float(-2.5), {4})}), DType::kI32));
   b.Store(b.PtrAdd(out, b.Arange(4, 8)), b.Make(Op::kBitcast, isa::TileType(DType::kI32, {4}), {half}, {}));
   EXPECT_EQ(RunInOut(b.Build(), 4, 8), (std::vector<int32_t>{-2, -2, 8, 7, 0, 0x3f000000, 0x3f800000, 0x3fc00000}));
+}
+
+TEST(Run, TilesWithoutElementsOrWithTooManyAreErrors) {
+  for (const isa::Shape& shape : {isa::Shape{0}, isa::Shape{1 << 13, 1 << 13}, isa::Shape(9, 1)}) {
+    KernelBuilder b;
+    b.Splat(b.Int(1), shape);
+    EXPECT_EQ(Compile(b.Build()).status().code(), absl::StatusCode::kInvalidArgument);
+  }
 }
 
 TEST(Run, WrongArgumentsAreErrors) {

@@ -166,6 +166,11 @@ absl::Status BindMap(const ir::Op& op, Inst& inst) {
     return InvalidAt(op.loc, "map_elementwise: the function takes ", inst.sub->args.size(), " scalars and gives ", inst.sub->results.size(),
                      "; wanted ", inst.in.size() * per_call, " and ", inst.out.size() * per_call);
   }
+  for (const auto& operands : {inst.in, inst.out}) {
+    for (const Operand& operand : operands) {
+      if (operand.type->n != inst.in[0].type->n) return ErrorAt(op.loc, absl::StatusCode::kInternal, "map_elementwise: shapes differ");
+    }
+  }
   inst.imm[0] = pack;
   inst.fn = RunMap;
   return absl::OkStatus();

@@ -111,6 +111,7 @@ absl::Status BindOrder(const ir::Op& op, Plan& plan, Inst& inst) {
       if (out.dtype != in.dtype) return ErrorAt(op.loc, absl::StatusCode::kInternal, isa::Mnemonic(op.op), ": the element type changes");
       inst.imm[0] = top || op.BoolAttr("descending") ? 1 : 0;
       inst.imm[1] = top ? out.shape[out.rank - 1] : in.shape[in.rank - 1];
+      if (out.n / inst.imm[1] != in.n / in.shape[in.rank - 1]) return ErrorAt(op.loc, absl::StatusCode::kInternal, "topk: other dimensions change");
       if (inst.imm[1] > in.shape[in.rank - 1]) return InvalidAt(op.loc, "topk: k is larger than the axis");
       inst.fn = RunSort;
       return absl::OkStatus();

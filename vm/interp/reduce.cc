@@ -164,8 +164,11 @@ absl::Status BindReduce(const ir::Op& op, Plan& plan, Inst& inst) {
   AxisFold fold;
   fold.axis = AxisOf(type, op.IntAttr("axis"));
   const absl::string_view kind = op.StringAttr("kind", "custom");
-  for (const Operand& operand : inst.in) {
-    if (operand.type->n != type.n) return ErrorAt(op.loc, absl::StatusCode::kInternal, "reduce: operands of different shapes");
+  for (size_t k = 0; k < inst.in.size(); ++k) {
+    const TypeInfo& out = *inst.out[k].type;
+    if (inst.in[k].type->n != type.n || out.n != fold.axis.outer * fold.axis.inner || out.elem != inst.in[k].type->elem) {
+      return ErrorAt(op.loc, absl::StatusCode::kInternal, "reduce: operands or results of different shapes");
+    }
   }
   if (inst.sub != nullptr) {
     if (inst.sub->args.size() != 2 * inst.in.size() || inst.sub->results.size() != inst.in.size()) {

@@ -1,4 +1,5 @@
-// Constants and shape ops: const, splat, broadcast, arange, reshape, expand_dims, permute, join, split, cat, flip.
+// Constants and shape ops: const, splat, broadcast, arange, reshape, expand_dims, permute, join, split, cat, flip, and convert_layout, which
+// here is the identity: a tile of this engine has one layout.
 //
 // Lazy operands give lazy results wherever the new shape allows it; dense ones are copied by strides.
 #include <algorithm>
@@ -230,7 +231,7 @@ absl::Status BindShape(const ir::Op& op, Plan& plan, Inst& inst) {
       inst.fn = RunArange;
       return absl::OkStatus();
     case Op::kSplit:
-      if (inst.out.size() != 2) return ErrorAt(op.loc, absl::StatusCode::kInternal, "split: two results expected");
+      if (inst.out.size() != 2 || inst.out[0].type->bytes() * 2 != inst.in[0].type->bytes() || inst.out[1].type->bytes() != inst.out[0].type->bytes()) return ErrorAt(op.loc, absl::StatusCode::kInternal, "split: two results expected");
       inst.fn = RunSplit;
       return absl::OkStatus();
     case Op::kJoin:
@@ -240,6 +241,7 @@ absl::Status BindShape(const ir::Op& op, Plan& plan, Inst& inst) {
     case Op::kCat: {
       const int64_t dim = op.IntAttr("dim", 0) < 0 ? op.IntAttr("dim", 0) + out.rank : op.IntAttr("dim", 0);
       if (dim < 0 || dim >= out.rank) return InvalidAt(op.loc, "cat: dim ", dim, " of a tile of rank ", out.rank);
+      if (inst.in[1].type->n != inst.in[0].type->n) return InvalidAt(op.loc, "cat: operands of different shapes");
       inst.imm[0] = inst.in[0].type->shape[dim] * out.stride[dim];
       inst.fn = RunConcat;
       return absl::OkStatus();
@@ -269,7 +271,7 @@ absl::Status BindShape(const ir::Op& op, Plan& plan, Inst& inst) {
       view.from[d] = static_cast<int>(source);
       view.stride[d] = in.stride[source];
     }
-  } else {  // reshape, expand_dims: row-major order stays
+  } else {  // reshape, expand_dims, convert_layout: row-major order stays
     view.same_order = true;
     view.lazy = in.rank > 0 && out.rank > 0 && MatchUnitDims(in, out, view.from);
   }
