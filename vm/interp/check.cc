@@ -125,17 +125,21 @@ bool Checker::Ordered(const Epoch& epoch, const Frame& frame) const {
   if (epoch.program == kNobody || epoch.program == static_cast<uint32_t>(frame.program_index)) return true;
   const auto known = known_.find(static_cast<uint32_t>(frame.program_index));
   if (known == known_.end()) return false;
-  const auto entry = known->second.find(epoch.program);
-  return entry != known->second.end() && entry->second >= epoch.clock;
+  const auto entry = known->second.clock.find(epoch.program);
+  return entry != known->second.clock.end() && entry->second >= epoch.clock;
 }
 
 Checker::Epoch Checker::Now(const Access& access) {
-  const auto [place, fresh] = place_of_.try_emplace(&access.inst, static_cast<uint32_t>(places_.size()));
-  if (fresh) places_.push_back(access.inst.loc);
+  if (&access.inst != last_inst_) {
+    const auto [place, fresh] = place_of_.try_emplace(&access.inst, static_cast<uint32_t>(places_.size()));
+    if (fresh) places_.push_back(access.inst.loc);
+    last_inst_ = &access.inst;
+    last_place_ = place->second;
+  }
   Epoch epoch;
   epoch.program = static_cast<uint32_t>(access.frame.program_index);
   epoch.clock = clock_[access.frame.program_index];
-  epoch.place = place->second;
+  epoch.place = last_place_;
   epoch.atomic = access.atomic ? 1 : 0;
   return epoch;
 }
@@ -207,23 +211,27 @@ Checker::Place Checker::PlaceOf(const Target& target) { return {target.buffer, t
 void Checker::Acquire(const Frame& frame, const Target& target) {
   const auto published = sync_.find(PlaceOf(target));
   if (published == sync_.end()) return;
-  Clock& known = known_[static_cast<uint32_t>(frame.program_index)];
-  for (const auto& [program, clock] : published->second) {
-    uint32_t& mine = known[program];
+  Known& known = known_[static_cast<uint32_t>(frame.program_index)];
+  if (known.last_place == published->first && known.last_version == published->second.version) return;
+  known.last_place = published->first;
+  known.last_version = published->second.version;
+  for (const auto& [program, clock] : published->second.clock) {
+    uint32_t& mine = known.clock[program];
     mine = std::max(mine, clock);
   }
 }
 
 void Checker::Release(const Frame& frame, const Target& target) {
   const uint32_t self = static_cast<uint32_t>(frame.program_index);
-  Clock& published = sync_[PlaceOf(target)];
+  Published& published = sync_[PlaceOf(target)];
+  ++published.version;
   if (const auto known = known_.find(self); known != known_.end()) {
-    for (const auto& [program, clock] : known->second) {
-      uint32_t& theirs = published[program];
+    for (const auto& [program, clock] : known->second.clock) {
+      uint32_t& theirs = published.clock[program];
       theirs = std::max(theirs, clock);
     }
   }
-  published[self] = clock_[self]++;
+  published.clock[self] = clock_[self]++;
 }
 
 void Checker::Use(Frame& frame, const Inst& inst, uint8_t shadow, int64_t lane, const TypeInfo& type, absl::string_view use) {

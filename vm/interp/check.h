@@ -89,6 +89,15 @@ class Checker {
   };
   using Clock = absl::flat_hash_map<uint32_t, uint32_t>;  // program -> its last event that happened before
   using Place = std::pair<int64_t, int64_t>;              // buffer and offset; -1 and an address
+  struct Published {
+    Clock clock;
+    uint64_t version = 0;  // counts releases
+  };
+  struct Known {
+    Clock clock;
+    Place last_place{-2, 0};  // the acquire before: polling one place again finds nothing new
+    uint64_t last_version = 0;
+  };
 
   Cell& CellAt(const Access& access, BufferState& state, int64_t index);
   bool Ordered(const Epoch& epoch, const Frame& frame) const;
@@ -102,9 +111,11 @@ class Checker {
   std::vector<BufferState> buffers_;
   std::vector<Loc> places_;
   absl::flat_hash_map<const Inst*, uint32_t> place_of_;
+  const Inst* last_inst_ = nullptr;             // whose place is last_place_
+  uint32_t last_place_ = 0;
   std::vector<uint32_t> clock_;                 // own clock by program
-  absl::flat_hash_map<uint32_t, Clock> known_;  // of programs that acquired something
-  absl::flat_hash_map<Place, Clock> sync_;
+  absl::flat_hash_map<uint32_t, Known> known_;  // of programs that acquired something
+  absl::flat_hash_map<Place, Published> sync_;
   // The last load that met unwritten memory: where an uninitialised value most likely came from.
   Target unwritten_;
   Loc unwritten_loc_;

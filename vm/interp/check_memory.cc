@@ -139,7 +139,8 @@ void CheckedAtomic(Frame& frame, const Inst& inst) {
         if (writes) {
           frame.check->NoteWrite(access, i, target, next);
           WriteBits(target.memory, atomic.bytes, 0, next);
-          if (atomic.release && orders) frame.check->Release(frame, target);
+          // An update that changes nothing tells nobody anything: polling with atomic_add(p, 0) publishes nothing.
+          if (atomic.release && orders && next != old) frame.check->Release(frame, target);
           any_change |= next != old;
         }
       }

@@ -412,6 +412,26 @@ TEST_P(Waiting, WithABackoffCounter) {
   EXPECT_EQ(Go(b, 2).message(), "");
 }
 
+// Many programs that count while they wait for the last one.
+TEST_P(Waiting, ForTheLastOfManyPrograms) {
+  data_ = {{0}};
+  KernelBuilder b;
+  const ValueId flag = b.Pointer(DType::kI32, "flag");
+  b.If(
+      b.Do(Op::kLt, {b.ProgramId(), b.Int(39)}), {},
+      [&](Values) -> Values {
+        b.While(
+            {b.Int(0)}, [&](Values a) -> Values { return {b.Do(Op::kEq, {b.Atomic(Op::kAtomicAdd, {flag, b.Int(0)}), b.Int(0)}), a[0]}; },
+            [&](Values a) -> Values { return {b.Do(Op::kAdd, {a[0], b.Int(1)})}; });
+        return {};
+      },
+      [&](Values) -> Values {
+        b.Atomic(Op::kAtomicXchg, {flag, b.Int(1)});
+        return {};
+      });
+  EXPECT_EQ(Go(b, 40).message(), "");
+}
+
 TEST_P(Waiting, ADeadlockNamesTheLoop) {
   data_ = {{0}, {0, 0, 0, 0}};
   KernelBuilder b;

@@ -180,7 +180,7 @@ struct LoopState {
   uint64_t writes = 0;
 };
 
-inline constexpr int64_t kSliceBackEdges = 4096;
+inline constexpr int64_t kSliceBackEdges = 512;
 
 // One running program.
 struct Frame {

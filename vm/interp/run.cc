@@ -18,8 +18,9 @@ namespace tilevm::vm {
 namespace {
 
 constexpr int64_t kChunk = 8;  // programs taken at once
-constexpr size_t kCrowd = 16;
-constexpr int kRoundsWhenCrowded = 64;
+
+// Turns that the waiting programs get before the next one is started.
+int RoundsFor(size_t waiting) { return waiting < 16 ? 1 : waiting < 256 ? 2 : 64; }
 
 std::byte* AlignUp64(std::byte* p) { return reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(p) + 63) & ~uintptr_t{63}); }
 
@@ -91,7 +92,7 @@ class Worker {
       StartProgram(*frame, next++);
       Resume(std::move(frame));
       // Long loops give way now and then in case they wait for somebody; that must not start the whole grid at once.
-      for (int round = 0; round < kRoundsWhenCrowded && (round == 0 || waiting_.size() >= kCrowd); ++round) {
+      for (int round = 0; round < RoundsFor(waiting_.size()); ++round) {
         if (!ResumeReady()) break;
       }
     }
