@@ -180,6 +180,7 @@ absl::Status Evaluator::Impl::RunCollect(Frame& frame, const isa::Inst& inst) {
     result = Value::Tuple(std::move(collected));
   } else {
     result = Value::List(std::move(collected));
+    if (inst.imm == 3) result.As<ItemsPayload>()->class_name = "generator";  // next() takes from it
   }
   return DefineResults(frame, inst, {std::move(result)});
 }

@@ -59,6 +59,19 @@ absl::StatusOr<Value> Host::Launch(Evaluator&, const Value&, const Value&, const
 }
 void Host::Print(absl::string_view) {}
 
+void Evaluator::Impl::PrintText(absl::string_view text, absl::string_view end) {
+  absl::StrAppend(&unfinished_line_, text, end);
+  size_t newline;
+  while ((newline = unfinished_line_.find('\n')) != std::string::npos) {
+    host_->Print(absl::string_view(unfinished_line_).substr(0, newline));
+    unfinished_line_.erase(0, newline + 1);
+  }
+}
+
+void Evaluator::Impl::FlushPrint() {
+  if (!unfinished_line_.empty()) PrintText("", "\n");
+}
+
 Evaluator::Evaluator(const isa::Module* module, Host* host, Limits limits) : impl_(std::make_unique<Impl>(this, module, host, limits)) {}
 Evaluator::~Evaluator() = default;
 
@@ -67,7 +80,9 @@ Host* Evaluator::host() { return &impl_->host(); }
 
 absl::Status Evaluator::RunMain() {
   Impl::EntryScope entry(*impl_);
-  return impl_->RunMain();
+  absl::Status status = impl_->RunMain();
+  impl_->FlushPrint();
+  return status;
 }
 
 absl::StatusOr<Value> Evaluator::Global(absl::string_view name) {

@@ -180,5 +180,32 @@ TEST_F(HostTest, StepsAreLimited) {
   EXPECT_TRUE(absl::IsResourceExhausted(evaluator.Call(*Function("f"), {}).status()));
 }
 
+TEST_F(HostTest, PrintWaitsForTheEndOfItsLine) {
+  Program& p = program_;
+  p.Cell({});
+  const Reg print = p.Global("print");
+  p.Call(print, {p.Int(1), p.Text(" ")}, {"end"});
+  p.Call(print, {p.Int(2)});
+  p.End();
+  RecordingHost host;
+  Evaluator evaluator(&p.module, &host);
+  ASSERT_TRUE(evaluator.RunMain().ok());
+  EXPECT_THAT(host.lines, testing::ElementsAre("1 2"));
+}
+
+TEST_F(HostTest, AppendingStatementsBelongToTheirList) {
+  Program& p = program_;
+  p.Cell({"configs"});
+  p.SetGlobal("configs", p.Emit(Op::kMakeList, {p.Int(1)}));
+  p.End();
+  p.Cell({});
+  p.Method(p.Global("configs"), "append", {p.Int(2)});
+  p.End();
+  Evaluator evaluator(&p.module, nullptr);
+  absl::StatusOr<Value> configs = evaluator.Global("configs");
+  ASSERT_TRUE(configs.ok()) << configs.status();
+  EXPECT_EQ(Repr(*configs), "[1, 2]");
+}
+
 }  // namespace
 }  // namespace tilevm::specializer

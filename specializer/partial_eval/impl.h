@@ -115,6 +115,10 @@ class Evaluator::Impl {
   Host& host() { return *host_; }
   const std::string& String(isa::StringId id) const { return module_->strings[id]; }
 
+  // Output of print; the host gets whole lines, text without a newline waits for the rest of its line.
+  void PrintText(absl::string_view text, absl::string_view end);
+  void FlushPrint();
+
   // --- cells.cc: module-level names ---
   absl::Status RunMain();
   // kNotFound if the unit has no such name.
@@ -290,6 +294,7 @@ class Evaluator::Impl {
   const Limits limits_;
 
   std::vector<UnitState> units_;
+  std::string unfinished_line_;  // of print(..., end="")
   bool running_main_ = false;
   std::vector<std::optional<Value>> constants_;
   absl::flat_hash_map<const isa::Function*, std::unique_ptr<FunctionInfo>> infos_;

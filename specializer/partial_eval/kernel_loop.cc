@@ -108,7 +108,7 @@ class LoopScope {
 }  // namespace
 
 void LoosenChanged(std::vector<bool>& bound, size_t place, const Value& expected, Value& value) {
-  if (bound[place] || !NumberChanged(expected, value)) return;
+  if (!NumberChanged(expected, value)) return;
   bound[place] = true;  // the loop is evaluated again; until then the value passes as unchanged
   value = expected;
 }

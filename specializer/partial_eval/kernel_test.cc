@@ -210,5 +210,144 @@ TEST(Kernel, DeadBranchesAreNotVisited) {
   EXPECT_THAT(SpecializeText(p, "k", {Static(Value::String("a"))}), HasSubstr("must be bool, int or None"));
 }
 
+TEST(Kernel, DeadAssignmentInLoopKeepsConstexpr) {
+  Program p;
+  p.Kernel("k", {"n", "B", "flag"});
+  const Reg range = p.Call(p.Global("range"), {0});
+  p.Regions(Op::kFor, {range, 1}, 1, {{2, [&](const std::vector<Reg>& args) {
+    std::vector<Reg> r = p.Regions(Op::kIf, {2}, 1, {{0, [&](auto&) { p.Yield({p.Bind("B", p.Int(3))}); }}, {0, [&](auto&) { p.Yield({args[1]}); }}});
+    p.Emit(Op::kArange, {p.Int(0), args[1]});
+    p.Yield({r[0]});
+  }}});
+  p.Return();
+  p.End();
+  EXPECT_THAT(SpecializeText(p, "k", {Typed("i32"), Static(Value::Int(4)), Static(Value::Bool(false))}), HasSubstr("end = 4"));
+  EXPECT_THAT(SpecializeText(p, "k", {Typed("i32"), Static(Value::Int(4)), Static(Value::Bool(true))}), HasSubstr("error: arange:"));
+}
+
+TEST(Kernel, ParameterEqualToOneMayBeReassigned) {
+  Program p;
+  p.Kernel("k", {"x", "n", "N"});
+  const Reg range = p.Call(p.Global("range"), {1});
+  std::vector<Reg> r = p.Regions(Op::kFor, {range, 2}, 1, {{2, [&](const std::vector<Reg>& args) {
+    p.Regions(Op::kIf, {p.Emit(Op::kGt, {args[0], p.Int(5)})}, 0, {{0, [&](auto&) { p.Do(Op::kBreak, {p.Bind("N", p.Int(9))}); }}, {0, [&](auto&) { p.Yield({}); }}});
+    p.Yield({p.Bind("N", p.Emit(Op::kAdd, {args[1], p.Int(1)}))});
+  }}});
+  p.Do(Op::kStore, {0, r[0]});
+  p.Return();
+  p.End();
+  const std::string text = SpecializeText(p, "k", {Typed("ptr<i32>"), Typed("i32"), Static(Value::Int(1))});
+  EXPECT_THAT(text, HasSubstr("for"));
+  EXPECT_THAT(text, HasSubstr("exit"));
+}
+
+TEST(Kernel, ReturnInsideALoopLeavesTheHelper) {
+  Program p;
+  p.Function("first", {"n"});
+  const Reg range = p.Call(p.Global("range"), {0});
+  p.Regions(Op::kFor, {range}, 0, {{1, [&](const std::vector<Reg>& args) {
+    p.Regions(Op::kIf, {p.Emit(Op::kGt, {args[0], p.Int(5)})}, 0, {{0, [&](auto&) { p.Return({args[0]}); }}, {0, [&](auto&) { p.Yield({}); }}});
+    p.Yield({});
+  }}});
+  p.Return({p.Int(7)});
+  p.End();
+  p.Kernel("k", {"x", "n"});
+  p.Do(Op::kStore, {0, p.Call(p.Global("first"), {1})});
+  p.Return();
+  p.End();
+  EXPECT_THAT(SpecializeText(p, "k", {Typed("ptr<i32>"), Typed("i32")}), HasSubstr(": i32 = block"));
+}
+
+TEST(Kernel, BreakOutOfAnUnrolledLoop) {
+  Program p;
+  p.Kernel("k", {"x", "n"});
+  const Reg acc = p.Bind("acc", p.Int(0));
+  const Reg range = p.Call(p.Path("triton.language.static_range"), {p.Int(3)});
+  std::vector<Reg> r = p.Regions(Op::kFor, {range, acc}, 1, {{2, [&](const std::vector<Reg>& args) {
+    p.Regions(Op::kIf, {p.Emit(Op::kGt, {1, args[0]})}, 0, {{0, [&](auto&) { p.Do(Op::kBreak, {args[1]}); }}, {0, [&](auto&) { p.Yield({}); }}});
+    p.Yield({p.Bind("acc", p.Emit(Op::kAdd, {args[1], args[0]}))});
+  }}});
+  p.Do(Op::kStore, {0, r[0]});
+  p.Return();
+  p.End();
+  const std::string text = SpecializeText(p, "k", {Typed("ptr<i32>"), Typed("i32")});
+  EXPECT_THAT(text, HasSubstr("block"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("for")));
+}
+
+TEST(Kernel, WhileCarriesItsCondition) {
+  Program p;
+  p.Kernel("k", {"x", "n"});
+  std::vector<Reg> r = p.Regions(Op::kWhile, {1}, 1,
+                                 {{1, [&](const std::vector<Reg>& args) { p.Yield({p.Emit(Op::kGt, {args[0], p.Int(0)}), args[0]}); }},
+                                  {1, [&](const std::vector<Reg>& args) { p.Yield({p.Bind("n", p.Emit(Op::kSub, {args[0], p.Int(1)}))}); }}});
+  p.Do(Op::kStore, {0, r[0]});
+  p.Return();
+  p.End();
+  EXPECT_THAT(SpecializeText(p, "k", {Typed("ptr<i32>"), Typed("i32")}), HasSubstr("while"));
+}
+
+TEST(Kernel, TuplesAndDescriptorsBecomeParameters) {
+  Program p;
+  p.Kernel("k", {"t", "d"});
+  p.Do(Op::kStore, {p.Emit(Op::kIndex, {0, p.Int(0)}), p.Attr(0, "scale")});
+  p.Method(1, "load", {p.Emit(Op::kMakeTuple, {p.Int(0), p.Int(0)})});
+  p.Return();
+  p.End();
+  ArgSpec tuple;
+  tuple.kind = ArgSpec::Kind::kTuple;
+  tuple.class_name = "T";
+  tuple.field_names = {"ptr", "scale"};
+  tuple.items = {Typed("ptr<f32>"), Typed("f32")};
+  ArgSpec descriptor;
+  descriptor.kind = ArgSpec::Kind::kDescriptor;
+  descriptor.dtype = isa::DType::kF16;
+  descriptor.block_shape = {16, 16};
+  const std::string text = SpecializeText(p, "k", {tuple, descriptor});
+  EXPECT_THAT(text, HasSubstr("%t.ptr: ptr<f32>"));
+  EXPECT_THAT(text, HasSubstr("%d.shape1: i32, %d.stride0: i64 {divisibility = 8}"));
+}
+
+TEST(Kernel, ErrorsCarryTheCallSites) {
+  Program p;
+  p.Function("helper", {"a"});
+  p.Return({p.Emit(Op::kExp, {0})});
+  p.End();
+  p.Kernel("k", {"n"});
+  p.Call(p.Global("helper"), {0});
+  p.Return();
+  p.End();
+  Evaluator evaluator(&p.module, nullptr);
+  absl::StatusOr<Value> kernel = evaluator.Global("k");
+  ASSERT_TRUE(kernel.ok());
+  SpecializationKey key;
+  key.args = {Typed("f16")};
+  const absl::Status status = evaluator.Specialize(*kernel, key).status();
+  EXPECT_EQ(LocOf(status).line, 2);
+  EXPECT_THAT(FormatDiagnostic(status, p.module.files), HasSubstr("test.py:6:1"));
+}
+
+TEST(Kernel, TernaryIsLazyAndTyped) {
+  Program p;
+  p.Kernel("k", {"x", "n"});
+  std::vector<Reg> r = p.Regions(Op::kTernary, {p.Emit(Op::kGt, {1, p.Int(0)})}, 1,
+                                 {{0, [&](auto&) { p.Yield({p.Emit(Op::kLoad, {0})}); }}, {0, [&](auto&) { p.Yield({p.Int(4)}); }}});
+  p.Do(Op::kStore, {0, r[0]});
+  p.Return();
+  p.End();
+  EXPECT_THAT(SpecializeText(p, "k", {Typed("ptr<i32>"), Typed("i32")}), HasSubstr("i32 = if"));
+  EXPECT_THAT(SpecializeText(p, "k", {Typed("ptr<f32>"), Typed("i32")}), HasSubstr("is i32 in the else branch, but f32 in the then branch"));
+}
+
+TEST(Kernel, ConstexprCannotBeRedeclared) {
+  Program p;
+  p.Kernel("k", {});
+  p.BindConst("a", p.Int(1));
+  p.BindConst("a", p.Int(2));
+  p.Return();
+  p.End();
+  EXPECT_THAT(SpecializeText(p, "k", {}), HasSubstr("'a' is already defined; a constexpr cannot be reassigned"));
+}
+
 }  // namespace
 }  // namespace tilevm::specializer

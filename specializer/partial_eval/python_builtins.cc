@@ -312,7 +312,9 @@ absl::StatusOr<Value> Print(Impl& impl, const CallArgs& args, Loc loc) {
     parts.push_back(std::move(text));
   }
   const Value* separator = FindKeyword(args, "sep");
-  impl.host().Print(absl::StrJoin(parts, separator != nullptr && separator->is(ValueKind::kString) ? separator->string() : " "));
+  const Value* end = FindKeyword(args, "end");
+  impl.PrintText(absl::StrJoin(parts, separator != nullptr && separator->is(ValueKind::kString) ? separator->string() : " "),
+                 end != nullptr && end->is(ValueKind::kString) ? end->string() : "\n");
   return Value::None();
 }
 

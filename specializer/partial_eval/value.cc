@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "specializer/partial_eval/python_format.h"
@@ -212,6 +213,9 @@ std::string ReprRange(const RangePayload& range, int depth) {
 
 std::string ReprInstance(const Value& value, int depth) {
   const auto* instance = value.As<InstancePayload>();
+  if (!instance->attributes.empty() && instance->attributes[0].first == "args" && instance->attributes[0].second.is(ValueKind::kTuple)) {  // an exception
+    return absl::StrCat(TypeName(value, nullptr), "(", ReprItems(instance->attributes[0].second.items(), depth), ")");
+  }
   std::string out = absl::StrCat(TypeName(value, nullptr), "(");
   bool first = true;
   for (const auto& [name, attribute] : instance->attributes) {
@@ -267,7 +271,9 @@ std::string ReprAt(const Value& value, int depth) {
     case ValueKind::kFunction: return absl::StrCat("<function ", FunctionName(value), ">");
     case ValueKind::kJitFunction: return absl::StrCat("<JITFunction ", FunctionName(value.As<JitPayload>()->function), ">");
     case ValueKind::kBoundMethod: return absl::StrCat("<bound method ", value.As<BoundMethodPayload>()->name, ">");
-    case ValueKind::kBuiltin: return absl::StrCat("<", value.string(), ">");
+    case ValueKind::kBuiltin:
+      if (absl::StartsWith(value.string(), "builtins.")) return absl::StrCat("<class '", value.string().substr(9), "'>");
+      return absl::StrCat("<", value.string(), ">");
     case ValueKind::kUnit: return "<module>";
     case ValueKind::kClass: return absl::StrCat("<class '", value.As<ClassPayload>()->name, "'>");
     case ValueKind::kInstance: return ReprInstance(value, depth);
