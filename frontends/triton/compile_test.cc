@@ -6,7 +6,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 #include "isa/print.h"
 #include "isa/status.h"
@@ -924,10 +925,35 @@ cell [f]
 )asm");
 }
 
+// Each Triton spelling of the op table, called with as many arguments as the row needs, is that op.
+TEST(CompileNamesTest, EverySpellingOfTheOpTable) {
+  int checked = 0;
+  for (const isa::OpInfo& info : isa::AllOps()) {
+    int needed = 0;
+    for (const isa::OperandSpec& operand : info.operands) {
+      const bool given = operand.kind == isa::OperandKind::kValue || operand.kind == isa::OperandKind::kStatic;
+      needed += given && !operand.optional ? 1 : 0;
+    }
+    for (absl::string_view surface : absl::StrSplit(info.surface, ' ', absl::SkipEmpty())) {
+      if (surface[0] == '.') continue;  // methods are looked up when they are evaluated
+      const bool library = absl::StartsWith(surface, "libdevice.");
+      const std::string call = absl::StrCat(library ? "" : "tl.", surface, "(", absl::StrJoin(std::vector<std::string>(needed, "x"), ", "), ")");
+      absl::StatusOr<isa::Module> module =
+          CompileTriton(absl::StrCat("import triton.language as tl\nfrom triton.language.extra import libdevice\ndef f(x):\n    ", call, "\n"), "main.py");
+      ASSERT_TRUE(module.ok()) << call;
+      EXPECT_EQ(module->functions[0].body.body[0].op, info.op) << call;
+      EXPECT_TRUE(isa::VerifyModule(*module).ok()) << call << isa::VerifyModule(*module);
+      ++checked;
+    }
+  }
+  EXPECT_GT(checked, 120);
+}
+
 // ---- sibling files ----
 
+// Of a sibling only what is asked for, and what that reads, is lowered.
 TEST(CompileFilesTest, FollowsImports) {
-  const Files files = {{"dir/helper.py", "import triton.language as tl\nfrom .deeper import two\nONE = 1\n"},
+  const Files files = {{"dir/helper.py", "import triton.language as tl\nfrom .deeper import two\nOTHER = 2\nONE = base() + 1\ndef base(): return 0\n"},
                        {"dir/deeper.py", "two = 2\n"},
                        {"dir/unused.py", "syntax error here\n"}};
   EXPECT_EQ(Text("from helper import ONE, tl as language, two\nimport helper as h\nimport unused\nx = ONE, language.float32, two, h.ONE, h.missing\n",
@@ -954,7 +980,17 @@ cell [x]
 unit "helper"
 
 cell [ONE]
-    set_global 1, ONE
+    %0 = global base
+    %1 = call %0
+    %2 = add %1, 1
+    set_global %2, ONE
+
+function base ()
+    return 0
+
+cell [base]
+    %0 = make_function $base
+    set_global %0, base
 
 unit "deeper"
 

@@ -86,6 +86,7 @@ class Lowering {
   isa::Param LowerParameter(const Parameter& parameter);
   std::string AnnotationText(const Expr* annotation);
   bool IsConstexprAnnotation(const Expr* annotation);
+  bool IsFromTriton(const Expr* expr);
   void FunctionDef(const FunctionDefStmt* stmt);
   Reg FunctionValue(const FunctionDefStmt* stmt);
   void ClassDef(const ClassDefStmt* stmt);

@@ -38,28 +38,40 @@ bool Lowering::IsConstexprAnnotation(const Expr* annotation) {
   const auto* text = As<StringExpr>(annotation);
   const std::string dotted = text != nullptr ? text->value : DottedText(annotation);
   if (dotted == "constexpr" || absl::EndsWith(dotted, ".constexpr")) return true;
-  return text == nullptr && PathOf(annotation) == kConstexprPath;
+  return text == nullptr && IsFromTriton(annotation) && PathOf(annotation) == kConstexprPath;
+}
+
+// Types of the annotation come from Triton; what else it may name is not worth reading a file for.
+bool Lowering::IsFromTriton(const Expr* expr) {
+  while (const auto* attribute = As<AttributeExpr>(expr)) expr = attribute->object;
+  const auto* name = As<NameExpr>(expr);
+  return name != nullptr && program_.ComesFromTriton(unit_, name->name);
 }
 
 // A type in our spelling where the annotation is one of Triton's, else its text.
 std::string Lowering::AnnotationText(const Expr* annotation) {
   if (const auto* text = As<StringExpr>(annotation)) {
     const std::vector<absl::string_view> parts = absl::StrSplit(text->value, '.');
-    std::optional<std::string> path = program_.PathOfName(unit_, parts[0]);
+    std::optional<std::string> path;
+    if (program_.ComesFromTriton(unit_, parts[0])) path = program_.PathOfName(unit_, parts[0]);
     for (size_t i = 1; i < parts.size() && path.has_value(); ++i) path = program_.PathOfAttribute(unit_, *path, parts[i]);
     const std::optional<isa::DType> dtype = path.has_value() ? DTypeOfPath(*path) : std::nullopt;
     return dtype.has_value() ? std::string(isa::Name(*dtype)) : text->value;
   }
-  if (const std::optional<std::string> path = PathOf(annotation)) {
+  const std::optional<std::string> path = IsFromTriton(annotation) ? PathOf(annotation) : std::nullopt;
+  if (path.has_value()) {
     if (const std::optional<isa::DType> dtype = DTypeOfPath(*path)) return std::string(isa::Name(*dtype));
   }
   if (const auto* call = As<CallExpr>(annotation)) {
-    const std::optional<std::string> callee = PathOf(call->callee);
+    const std::optional<std::string> callee = IsFromTriton(call->callee) ? PathOf(call->callee) : std::nullopt;
     if (callee == "triton.language.pointer_type" && call->arguments.size() == 1) {
       return absl::StrCat("ptr<", AnnotationText(call->arguments[0].value), ">");
     }
   }
   const std::string dotted = DottedText(annotation);
+  if (absl::StartsWith(dotted, "tl.")) {  // `tl` by way of another file
+    if (const std::optional<isa::DType> dtype = isa::DTypeFromSurfaceName(absl::string_view(dotted).substr(3))) return std::string(isa::Name(*dtype));
+  }
   return dotted.empty() ? PrintExpr(annotation) : dotted;
 }
 

@@ -44,7 +44,9 @@ bool OnlyImports(Program& program, SourceUnit& unit, const Stmt* stmt) {
 }  // namespace
 
 void LowerModule(Program& program, SourceUnit& unit) {
-  for (const Stmt* stmt : unit.tree.body) {
+  for (size_t i = 0; i < unit.tree.body.size(); ++i) {
+    if (i >= unit.needed.size() || !unit.needed[i]) continue;
+    const Stmt* stmt = unit.tree.body[i];
     const bool conditional = stmt->kind == StmtKind::kIf || stmt->kind == StmtKind::kTry;
     if (conditional && OnlyImports(program, unit, stmt)) continue;
     Lowering::LowerCell(program, unit, stmt);

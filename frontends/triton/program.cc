@@ -12,6 +12,7 @@
 #include "frontends/triton/lower.h"
 #include "frontends/triton/names.h"
 #include "frontends/triton/parser.h"
+#include "frontends/triton/reach.h"
 #include "frontends/triton/scope.h"
 #include "frontends/triton/visit.h"
 
@@ -37,7 +38,8 @@ bool IsOutside(absl::string_view module) {
   return root == "triton" || root == "torch" || root == "numpy" || root == "math" || root == "typing" || root == "__future__";
 }
 
-// Splits "unit:3.name" into 3 and "name"; false: not of that form.
+}  // namespace
+
 bool ParseUnitPath(absl::string_view path, int* unit, absl::string_view* name) {
   if (!absl::StartsWith(path, "unit:")) return false;
   path.remove_prefix(5);
@@ -45,8 +47,6 @@ bool ParseUnitPath(absl::string_view path, int* unit, absl::string_view* name) {
   *name = dot == absl::string_view::npos ? absl::string_view() : path.substr(dot + 1);
   return absl::SimpleAtoi(path.substr(0, dot), unit);
 }
-
-}  // namespace
 
 absl::StatusOr<isa::Module> CompileTriton(absl::string_view source, absl::string_view file_name, const CompileOptions& options) {
   return Program(options).Compile(source, file_name);
@@ -63,7 +63,7 @@ absl::StatusOr<std::string> LoadFromDisk(const std::string& path) {
 absl::StatusOr<isa::Module> Program::Compile(absl::string_view source, absl::string_view file_name) {
   SourceUnit* main = AddUnit("__main__", std::string(file_name), std::string(source));
   TILEVM_RETURN_IF_ERROR(main->error);
-  // Lowering one file may load others, which join the end of the list.
+  MarkNeeded(*this);
   for (size_t i = 0; i < units_.size(); ++i) {
     LowerModule(*this, *units_[i]);
     ListImports(*units_[i]);
@@ -228,6 +228,15 @@ bool Program::IsImported(SourceUnit& unit, absl::string_view name) {
   auto found = unit.names.find(name);
   if (found == unit.names.end() || found->second.assigned) return false;
   return found->second.imports.size() == 1 || PathOfName(unit, name).has_value();
+}
+
+bool Program::ComesFromTriton(const SourceUnit& unit, absl::string_view name) const {
+  auto found = unit.names.find(name);
+  if (found == unit.names.end()) return !unit.star_imports.empty();
+  for (const ImportSource& source : found->second.imports) {
+    if (source.level == 0 && absl::StartsWith(source.module, "triton")) return true;
+  }
+  return false;
 }
 
 std::string Program::PathInUnit(int index, absl::string_view name) {

@@ -54,6 +54,8 @@ struct SourceUnit {
   std::vector<ImportSource> star_imports;
   absl::flat_hash_set<std::string> imported_modules;  // `import a.b` makes the path a.b a module
   std::vector<absl::string_view> import_order;        // imported names in the order of the source
+  std::vector<bool> needed;                           // the statements to lower (reach.h)
+  absl::flat_hash_map<absl::string_view, std::vector<size_t>> definers;  // the statements that may set a name
 };
 
 class Program {
@@ -64,11 +66,14 @@ class Program {
   absl::StatusOr<isa::Module> Compile(absl::string_view source, absl::string_view file_name);
 
   isa::Module& module() { return module_; }
+  SourceUnit& unit(uint32_t index) { return *units_[index]; }
 
   // The path behind a module-level name, if only imports bind it; nullopt: an ordinary global.
   std::optional<std::string> PathOfName(SourceUnit& unit, absl::string_view name);
   // Whether only imports bind it, all to one path. Cheaper than PathOfName: a single import is not followed.
   bool IsImported(SourceUnit& unit, absl::string_view name);
+  // Whether an import of this name says triton (or may, through a star).
+  bool ComesFromTriton(const SourceUnit& unit, absl::string_view name) const;
   // The path of `path.attribute`, if that is still a name of a module rather than an attribute of a value.
   std::optional<std::string> PathOfAttribute(SourceUnit& unit, const std::string& path, absl::string_view attribute);
   // The path that this import binds.
@@ -92,7 +97,10 @@ class Program {
   absl::flat_hash_map<std::string, int> units_by_path_;  // -1: looked for and not there
 };
 
-// One module-level statement as a cell (lower_module.cc).
+// Splits "unit:3.name" into 3 and "name" (empty for the unit itself); false: not of that form.
+bool ParseUnitPath(absl::string_view path, int* unit, absl::string_view* name);
+
+// The needed module-level statements of a file as cells (lower_module.cc).
 void LowerModule(Program& program, SourceUnit& unit);
 
 }  // namespace tilevm::triton
