@@ -169,10 +169,10 @@ TEST(ParserTest, TheFirstErrorWins) {
 }
 
 TEST(ParserTest, NestingIsBounded) {
-  EXPECT_EQ(P(std::string(200, '(') + "x" + std::string(200, ')')), "(expr x)");
+  EXPECT_EQ(P(absl::StrCat(std::string(200, '('), "x", std::string(200, ')'))), "(expr x)");
   EXPECT_TRUE(absl::StrContains(P(std::string(100000, '(')), "too many nested parentheses"));
-  EXPECT_TRUE(absl::StrContains(P(std::string(100000, '-') + "x"), "too many nested expressions"));
-  EXPECT_TRUE(absl::StrContains(P(std::string(100000, '~') + "x"), "too many nested expressions"));
+  EXPECT_TRUE(absl::StrContains(P(absl::StrCat(std::string(100000, '-'), "x")), "too many nested expressions"));
+  EXPECT_TRUE(absl::StrContains(P(absl::StrCat(std::string(100000, '~'), "x")), "too many nested expressions"));
   std::string nots;
   std::string lambdas;
   std::string arms;
@@ -189,10 +189,10 @@ TEST(ParserTest, NestingIsBounded) {
     calls += "()";
     elifs += "elif a: b\n";
   }
-  EXPECT_TRUE(absl::StrContains(P(nots + "x"), "too many nested expressions"));
-  EXPECT_TRUE(absl::StrContains(P(lambdas + "x"), "too many nested expressions"));
-  EXPECT_TRUE(absl::StrContains(P(arms + "x"), "too many nested expressions"));
-  EXPECT_TRUE(absl::StrContains(P(powers + "x"), "too many nested expressions"));
+  EXPECT_TRUE(absl::StrContains(P(absl::StrCat(nots, "x")), "too many nested expressions"));
+  EXPECT_TRUE(absl::StrContains(P(absl::StrCat(lambdas, "x")), "too many nested expressions"));
+  EXPECT_TRUE(absl::StrContains(P(absl::StrCat(arms, "x")), "too many nested expressions"));
+  EXPECT_TRUE(absl::StrContains(P(absl::StrCat(powers, "x")), "too many nested expressions"));
   EXPECT_TRUE(absl::StrContains(P(sums), "expression is too deeply nested"));
   EXPECT_TRUE(absl::StrContains(P(calls), "expression is too deeply nested"));
   EXPECT_TRUE(absl::StartsWith(P(elifs), "(if a"));
