@@ -194,6 +194,25 @@ TEST(AssembleTest, UnitsFunctionsAndCells) {
   EXPECT_EQ(RoundTrip(text), text);
 }
 
+// Words of the language are names too, where a name is expected.
+TEST(AssembleTest, NamesThatAreWordsOfTheLanguage) {
+  const char* text =
+      "import inf = numpy.inf\n"
+      "\n"
+      "function None [nan, do] (inf, f32 = _, carry: constexpr)\n"
+      "    %0 = unbound do\n"
+      "    %1 = global True\n"
+      "    %2 = call %inf, inf, nan=%f32, do=%carry\n"
+      "    %3 = collect %2 do %4\n"
+      "        yield %4\n"
+      "    %5 = make_tuple %0, %1, %3\n"
+      "    return %5\n"
+      "\n"
+      "cell [inf, nan, do, else]\n"
+      "    return\n";
+  EXPECT_EQ(RoundTrip(text), text);
+}
+
 TEST(AssembleTest, ErrorsAreNamedAtTheirPlace) {
   EXPECT_EQ(ErrorOfLine("%v = add %x, %n, 3"),
             "t:2:10: error: add: takes operands (x, y), 3 given; signature (x: N[S], y: N[S]) -> N[S]\n");

@@ -55,6 +55,9 @@ class Cursor {
     return absl::OkStatus();
   }
 
+  // "do %x": the word alone may be a name.
+  bool StartsRegionArguments() const { return Peek().IsWord("do") && Peek(1).kind == TokenKind::kRegister; }
+
   std::string Found() const {
     switch (Peek().kind) {
       case TokenKind::kEnd: return ", but the line ends";

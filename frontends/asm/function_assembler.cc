@@ -91,7 +91,10 @@ absl::Status FunctionAssembler::Instruction(Op op, Loc loc, const std::vector<To
     TILEVM_RETURN_IF_ERROR(MatchArguments(info, loc, names_its_result, arguments));
     if (names_its_result) inst.imm = module_.InternString(absl::string_view(results[0].text).substr(0, results[0].text.find('.')));
     TILEVM_RETURN_IF_ERROR(SetOperands(info, arguments, region, inst));
-    if (cursor.TakeWord("do")) TILEVM_RETURN_IF_ERROR(RegisterList(cursor, region_args));
+    if (cursor.StartsRegionArguments()) {
+      cursor.Next();
+      TILEVM_RETURN_IF_ERROR(RegisterList(cursor, region_args));
+    }
   }
   TILEVM_RETURN_IF_ERROR(cursor.ExpectEnd());
   TILEVM_RETURN_IF_ERROR(Regions(info, indent, region_args, inst));

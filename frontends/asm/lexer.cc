@@ -95,10 +95,10 @@ class Lexer {
     while (IsWordChar(Peek()) && !AtEnd()) ++pos_;
     token.kind = TokenKind::kWord;
     token.text = std::string(text_.substr(start, pos_ - start));
-    if (token.text == "inf" || token.text == "nan") token.kind = TokenKind::kNumber;
     if (token.text == "nan" && Peek() == ':' && Peek(1) == '0' && Peek(2) == 'x') {
       pos_ += 3;
       while (IsHexDigit(Peek())) ++pos_;
+      token.kind = TokenKind::kNumber;
       token.text = std::string(text_.substr(start, pos_ - start));
     }
   }

@@ -14,9 +14,9 @@
 namespace tilevm::assembly {
 
 enum class TokenKind : uint8_t {
-  kWord,         // add, None, f32
+  kWord,         // add, None, f32, inf
   kRegister,     // %x: text is "x"
-  kNumber,       // 5, -1.5, 0x1f, inf, -inf, nan, nan:0x...
+  kNumber,       // 5, -1.5, 0x1f, -inf, nan:0x...
   kString,       // text is the value
   kBuiltin,      // @torch.empty_like: text is the path
   kFunction,     // $add, $3: text is the label

@@ -48,6 +48,11 @@ absl::Status LiteralConstant(const Token& token, Constant& constant) {
         constant.dtype = *dtype;
         return absl::OkStatus();
       }
+      if (token.text == "inf" || token.text == "nan") {
+        constant.kind = Constant::Kind::kFloat;
+        constant.float_value = *isa::ParseFloat(token.text);
+        return absl::OkStatus();
+      }
       break;
     default: break;
   }
@@ -60,7 +65,7 @@ absl::Status LiteralConstant(const Token& token, Constant& constant) {
 }
 
 absl::Status FunctionAssembler::Arguments(Cursor& cursor, std::vector<Argument>& arguments) {
-  if (cursor.AtEnd() || cursor.Peek().IsWord("do")) return absl::OkStatus();
+  if (cursor.AtEnd() || cursor.StartsRegionArguments()) return absl::OkStatus();
   do {
     Argument argument;
     bool word = cursor.Peek().kind == TokenKind::kWord || cursor.Peek().kind == TokenKind::kString;
