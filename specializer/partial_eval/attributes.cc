@@ -89,7 +89,7 @@ absl::StatusOr<Value> Evaluator::Impl::InstanceAttr(const Value& instance, absl:
 absl::StatusOr<Value> Evaluator::Impl::GetAttr(const Value& object, absl::string_view name, bool kernel, Loc loc) {
   switch (object.kind()) {
     case ValueKind::kTensor:
-      if (isa::OpFromSurface(absl::StrCat(".", name))) return Method(object, name);
+      if (TensorMethod(name)) return Method(object, name);
       return TensorAttr(kernel_state_->elaborator, object, name, loc);
     case ValueKind::kBlockPtr: {
       if (isa::OpFromSurface(absl::StrCat(".", name))) return Method(object, name);

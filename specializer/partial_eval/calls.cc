@@ -18,7 +18,8 @@ constexpr int kMaxKernelCallDepth = 60;
 
 constexpr absl::string_view kLanguage = "triton.language.";
 
-// Functions of tl that are methods of tensors too, where the table's surface column lists the function alone.
+}  // namespace
+
 std::optional<Op> TensorMethod(absl::string_view name) {
   if (std::optional<Op> op = isa::OpFromSurface(absl::StrCat(".", name))) return op;
   for (absl::string_view known : {"cast", "cat", "store", "reduce", "associative_scan", "histogram", "cdiv", "div_rn", "umulhi", "sqrt_rn", "join", "interleave", "atomic_add", "atomic_max",
@@ -28,6 +29,8 @@ std::optional<Op> TensorMethod(absl::string_view name) {
   }
   return std::nullopt;
 }
+
+namespace {
 
 // The spelling that the op table's surface column uses; empty for paths outside of Triton's language.
 std::string SurfaceOf(absl::string_view path) {
@@ -329,8 +332,9 @@ absl::StatusOr<Value> Evaluator::Impl::RunFunction(const FunctionPayload& functi
     return ErrorAt(loc, absl::StatusCode::kInternal, "'", text.name, "' has ", text.body.args.size(), " arguments, ", function.captures.size() + params.size(), " values");
   }
   size_t next = 0;
-  for (const Value& capture : function.captures) frame.registers[text.body.args[next++]] = capture;
-  for (Value& param : params) frame.registers[text.body.args[next++]] = std::move(param);
+  // In a kernel a tl.constexpr object (a default, a captured name) is its value.
+  for (const Value& capture : function.captures) frame.registers[text.body.args[next++]] = kernel ? Unboxed(capture) : capture;
+  for (Value& param : params) frame.registers[text.body.args[next++]] = kernel ? Unboxed(param) : std::move(param);
 
   struct Depth {
     explicit Depth(int& counter) : counter(counter) { ++counter; }

@@ -333,6 +333,9 @@ absl::StatusOr<Value> TypeAttribute(const Value& type, absl::string_view name, L
 bool IsTypeMethod(absl::string_view name);
 absl::StatusOr<Value> CallTypeMethod(const Value& type, absl::string_view name, const CallArgs& args, Loc loc);
 
+// The op that is a method of tensors by that name; functions of tl that are methods too, where the table's surface column lists them alone.
+std::optional<isa::Op> TensorMethod(absl::string_view name);
+
 // --- small helpers ---
 inline Value Unboxed(const Value& value) { return value.is(ValueKind::kConstexpr) ? value.As<BoxPayload>()->inner : value; }
 Value Boxed(ValueKind kind, Value inner);

@@ -72,6 +72,7 @@ absl::StatusOr<Value> Gcd(Impl& impl, const CallArgs& args, Loc loc) {
   int64_t result = 0;
   for (const Value& value : args.positional) {
     TILEVM_ASSIGN_OR_RETURN(int64_t n, ToIndex(value, "math.gcd", loc));
+    if (n == std::numeric_limits<int64_t>::min()) return InvalidAt(loc, "OverflowError: math.gcd of an integer of more than 64 bits");
     result = std::gcd(result, n);
   }
   (void)impl;

@@ -176,6 +176,7 @@ absl::StatusOr<Value> Round(Impl& impl, const CallArgs& args, Loc loc) {
   if (digits.absent_or_none()) return IntFromFloat(std::nearbyint(value.float_value()), loc);
   TILEVM_ASSIGN_OR_RETURN(int64_t count, ToIndex(digits, "ndigits", loc));
   if (count > 300 || !std::isfinite(value.float_value())) return value;
+  if (count < -300) return Value::Float(0);
   if (count < 0) {
     const double scale = std::pow(10.0, static_cast<double>(-count));
     return Value::Float(std::nearbyint(value.float_value() / scale) * scale);

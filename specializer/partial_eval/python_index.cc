@@ -28,6 +28,7 @@ absl::StatusOr<SliceBounds> Resolve(const SlicePayload& slice, int64_t size, Loc
     TILEVM_ASSIGN_OR_RETURN(step, ToIndex(slice.step, "a slice's step", loc));
   }
   if (step == 0) return InvalidAt(loc, "ValueError: slice step cannot be zero");
+  step = std::max(step, -std::numeric_limits<int64_t>::max());
   const auto bound = [&](const Value& value, int64_t otherwise) -> absl::StatusOr<int64_t> {
     if (value.absent_or_none()) return otherwise;
     TILEVM_ASSIGN_OR_RETURN(int64_t at, ToIndex(value, "a slice's bound", loc));

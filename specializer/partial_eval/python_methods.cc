@@ -501,9 +501,9 @@ absl::StatusOr<Value> ClearDict(const MethodCall& c) {
 // --- numbers, functions, configs ---
 
 absl::StatusOr<Value> BitLength(const MethodCall& c) {
-  absl::int128 value = c.self.int_value();
+  const absl::uint128 value = static_cast<absl::uint128>(c.self.int_value());
   int64_t bits = 0;
-  for (absl::uint128 magnitude = static_cast<absl::uint128>(value < 0 ? -value : value); magnitude != 0; magnitude >>= 1) ++bits;
+  for (absl::uint128 magnitude = c.self.int_value() < 0 ? -value : value; magnitude != 0; magnitude >>= 1) ++bits;
   return Value::Int(bits);
 }
 absl::StatusOr<Value> IsIntegral(const MethodCall& c) { return Value::Bool(std::isfinite(c.self.float_value()) && c.self.float_value() == std::floor(c.self.float_value())); }
@@ -513,9 +513,9 @@ absl::StatusOr<Value> RunKernel(const MethodCall& c) {
   Value grid;
   std::erase_if(args.keyword, [&](const auto& keyword) {
     if (keyword.first == "grid") grid = keyword.second;
-    return keyword.first == "grid" || keyword.first == "warmup";
+    return keyword.first == "grid" || (keyword.first == "warmup" && c.name == "warmup");
   });
-  if (c.name == "warmup") return Value::None();
+  if (c.name == "warmup") args.keyword.emplace_back("warmup", Value::Bool(true));
   if (grid.absent()) return InvalidAt(c.loc, "TypeError: kernel.run() is missing its argument 'grid'");
   return c.impl.host().Launch(c.impl.self(), c.self, grid, args, c.loc);
 }

@@ -13,7 +13,8 @@ using isa::Op;
 
 namespace {
 
-constexpr int64_t kMaxSequence = int64_t{1} << 22;  // elements that `x * n` may make
+constexpr int64_t kMaxSequence = int64_t{1} << 22;  // elements that `x * n` and `x + y` may make
+constexpr size_t kMaxText = size_t{1} << 26;
 
 absl::string_view Symbol(Op op) {
   switch (op) {
@@ -251,7 +252,10 @@ absl::StatusOr<Value> Evaluator::Impl::Binary(Op op, const Value& x, const Value
     return IntBinary(op, x.int_value(), y.int_value(), loc);
   }
   const bool x_int = x.is(ValueKind::kInt) || x.is(ValueKind::kBool), y_int = y.is(ValueKind::kInt) || y.is(ValueKind::kBool);
-  if (op == Op::kAdd && x.is(ValueKind::kString) && y.is(ValueKind::kString)) return Value::String(x.string() + y.string());
+  if (op == Op::kAdd && x.is(ValueKind::kString) && y.is(ValueKind::kString)) {
+    if (x.string().size() + y.string().size() > kMaxText) return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "MemoryError: a string of more than ", kMaxText, " bytes");
+    return Value::String(x.string() + y.string());
+  }
   if (op == Op::kMod && x.is(ValueKind::kString)) {
     TILEVM_ASSIGN_OR_RETURN(std::string text, PercentFormat(x.string(), y, loc));
     return Value::String(std::move(text));
@@ -259,6 +263,9 @@ absl::StatusOr<Value> Evaluator::Impl::Binary(Op op, const Value& x, const Value
   if (op == Op::kMul && (x.is(ValueKind::kString) || (IsSequence(x) && !IsSet(x))) && y_int) return Repeat(x, y, loc);
   if (op == Op::kMul && (y.is(ValueKind::kString) || (IsSequence(y) && !IsSet(y))) && x_int) return Repeat(y, x, loc);
   if (op == Op::kAdd && IsSequence(x) && x.kind() == y.kind() && !IsSet(x)) {
+    if (static_cast<int64_t>(x.items().size() + y.items().size()) > kMaxSequence) {
+      return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "MemoryError: a sequence of more than ", kMaxSequence, " items");
+    }
     std::vector<Value> items = x.items();
     items.insert(items.end(), y.items().begin(), y.items().end());
     return x.is(ValueKind::kTuple) ? Value::Tuple(std::move(items)) : Value::List(std::move(items));

@@ -312,6 +312,7 @@ bool EqualAt(const Value& a, const Value& b, int depth) {
   if (b.is(ValueKind::kConstexpr)) return EqualAt(a, b.As<BoxPayload>()->inner, depth);
   if (a.is_static_number() && b.is_static_number()) return EqualNumbers(a, b);
   if (a.kind() != b.kind() || depth > kMaxEqualDepth) return false;
+  if (a.payload() != nullptr && a.payload() == b.payload()) return true;
   ++depth;
   switch (a.kind()) {
     case ValueKind::kAbsent:
