@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
+#include "specializer/elaborate/dot_scaled.h"
 #include "specializer/elaborate/rules.h"
 
 namespace tilevm::specializer {
@@ -103,9 +104,6 @@ absl::StatusOr<Value> Dot(Rule& rule) {
 
 }  // namespace
 
-absl::StatusOr<Value> ElaborateDot(Rule& rule) {
-  if (rule.op() == Op::kDotScaled) return rule.Unimplemented("microscaled products are not supported");
-  return Dot(rule);
-}
+absl::StatusOr<Value> ElaborateDot(Rule& rule) { return rule.op() == Op::kDotScaled ? DotScaled(rule) : Dot(rule); }
 
 }  // namespace tilevm::specializer

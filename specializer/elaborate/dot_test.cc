@@ -39,5 +39,18 @@ TEST_F(DotTest, PrecisionOfF32) {
   EXPECT_NE(Emitted().find("{input_precision = \"ieee\", max_num_imprecise_acc = 0}"), std::string::npos);
 }
 
+// Operands: lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format.
+TEST_F(DotTest, Scaled) {
+  EXPECT_EQ(Run(Op::kDotScaled, {"u8[16,32]", "u8[16,2]", "'e2m1'", "u8[32,8]", "u8[8,2]", "'e2m1'"}), "tile<16x8xf32>");
+  EXPECT_EQ(Run(Op::kDotScaled, {"f8e4m3[16,64]", "u8[16,2]", "'e4m3'", "bf16[64,8]", "None", "'bf16'"}), "tile<16x8xf32>");
+  EXPECT_EQ(Run(Op::kDotScaled, {"u8[16,64]", "f8e4m3[16,4]", "'e5m2'", "f16[64,8]", "None", "'fp16'"}), "tile<16x8xf32>");
+  EXPECT_EQ(Run(Op::kDotScaled, {"f8e4m3[16,64]", "u8[16,4]", "'e4m3'", "u8[64,4]", "u8[8,4]", "'e2m1'", "", "", "", "False"}), "tile<16x8xf32>");
+  EXPECT_EQ(Run(Op::kDotScaled, {"u8[16,64]", "u8[8,2]", "'e4m3'", "bf16[64,8]", "None", "'bf16'"}),
+            "error: dot_scaled: operand lhs_scale is tile<8x2xu8>, wanted u8 or f8e4m3 of [16, K / 16 or K / 32] with K = 64");
+  EXPECT_EQ(Run(Op::kDotScaled, {"u8[16,64]", "None", "'e3m2'", "bf16[64,8]", "None", "'bf16'"}),
+            "error: dot_scaled: format of lhs is \"e3m2\", wanted e2m1, e4m3, e5m2, bf16 or fp16");
+  Emitted();
+}
+
 }  // namespace
 }  // namespace tilevm::specializer

@@ -41,7 +41,7 @@ TEST_F(LibraryTest, IdsAndDebug) {
   EXPECT_EQ(Run(Op::kAssume, {"i1"}), "none");
   EXPECT_EQ(Run(Op::kDebugBarrier, {}), "none");
   EXPECT_EQ(Emitted(),
-            "%4: i32 = program_id {axis = 0}\n%5: i32 = const {value = 3}\ndevice_print %0, %5 {prefix = \"x = \", hex = false}\n"
+            "%4: i32 = program_id {axis = 0}\n%5: i32 = const {value = 3}\ndevice_print %0, %5 {prefix = \"x =: \", hex = false}\n"
             "%6: tile<8xi1> = splat %2\ndevice_assert %1, %6 {msg = \"in range\"}\nassume %3\ndebug_barrier");
 }
 
