@@ -27,7 +27,7 @@ bool HasControlFlow(const ir::Region& region) {
 
 class Compiler {
  public:
-  explicit Compiler(const ir::Kernel& kernel) : kernel_(kernel), plan_(std::make_shared<Plan>()) {}
+  Compiler(const ir::Kernel& kernel, const CompileOptions& options) : kernel_(kernel), options_(options), plan_(std::make_shared<Plan>()) {}
 
   absl::StatusOr<std::shared_ptr<const Plan>> Run() {
     plan_->name = kernel_.name;
@@ -106,7 +106,7 @@ class Compiler {
     const RegId reg = reg_of_[id];
     if (reg == kNoRegister || released_.contains(id)) return;
     released_.insert(id);
-    free_[plan_->registers[reg].capacity].push_back(reg);
+    if (options_.share_registers) free_[plan_->registers[reg].capacity].push_back(reg);
   }
 
   Operand Use(ValueId id) {
@@ -223,7 +223,7 @@ class Compiler {
 
   // Elementwise results may overwrite an operand that dies, lane by lane; so may dot's accumulator.
   void ReuseInPlace(const ir::Op& op, int position) {
-    if (op.results.size() != 1) return;
+    if (op.results.size() != 1 || !options_.share_registers) return;
     const bool dot = op.op == isa::Op::kDot;
     if (!dot && !IsElementwise(op.op)) return;
     const TypeInfo* result = TypeOf(op.results[0]);
@@ -453,7 +453,7 @@ class Compiler {
     for (ValueId id : region.ops.back().operands) sub.results.push_back(Use(id));
     Free(live_.spans[&region.ops.back()].start);
     for (const auto& [id, saved] : outer) {
-      free_[plan_->registers[reg_of_[id]].capacity].push_back(reg_of_[id]);
+      if (options_.share_registers) free_[plan_->registers[reg_of_[id]].capacity].push_back(reg_of_[id]);
       reg_of_[id] = saved.first;
       type_of_[id] = saved.second;
     }
@@ -496,6 +496,7 @@ class Compiler {
   }
 
   const ir::Kernel& kernel_;
+  const CompileOptions options_;
   std::shared_ptr<Plan> plan_;
   Liveness live_;
   std::vector<RegId> reg_of_;
@@ -508,7 +509,7 @@ class Compiler {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const Plan>> Compile(const ir::Kernel& kernel) {
+absl::StatusOr<std::shared_ptr<const Plan>> Compile(const ir::Kernel& kernel, const CompileOptions& options) {
   TILEVM_RETURN_IF_ERROR(ir::Verify(kernel));
   for (const ir::ValueInfo& value : kernel.values) {
     const isa::Shape& shape = value.type.shape;
@@ -519,7 +520,7 @@ absl::StatusOr<std::shared_ptr<const Plan>> Compile(const ir::Kernel& kernel) {
     }
   }
   auto owned = std::make_shared<const ir::Kernel>(kernel);
-  TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan, Compiler(*owned).Run());
+  TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan, Compiler(*owned, options).Run());
   std::const_pointer_cast<Plan>(plan)->kernel = std::move(owned);
   return plan;
 }

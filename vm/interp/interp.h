@@ -114,7 +114,11 @@ struct RunResult {
 
 class Plan;
 
-absl::StatusOr<std::shared_ptr<const Plan>> Compile(const ir::Kernel& kernel);
+struct CompileOptions {
+  bool share_registers = true;  // off: every value has a register of its own (to test that sharing changes nothing)
+};
+
+absl::StatusOr<std::shared_ptr<const Plan>> Compile(const ir::Kernel& kernel, const CompileOptions& options = {});
 absl::StatusOr<RunResult> Run(const Plan& plan, absl::Span<const Arg> args, absl::Span<const Buffer> buffers, const RunOptions& options);
 // Compile and Run.
 absl::StatusOr<RunResult> Run(const ir::Kernel& kernel, absl::Span<const Arg> args, absl::Span<const Buffer> buffers, const RunOptions& options);
