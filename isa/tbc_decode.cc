@@ -1,6 +1,7 @@
 // Decodes pools, function headers, units, files, places and source text.
 #include "isa/tbc_decode.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 

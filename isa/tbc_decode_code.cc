@@ -1,4 +1,5 @@
 // Decodes the code of one function; the first byte of each instruction is explained in tbc_format.h.
+#include <algorithm>
 #include <utility>
 
 #include "isa/tbc_decode.h"
