@@ -4,7 +4,10 @@ from math import pi, sqrt
 
 from harness import FP8, Tensor, cdiv, dev, next_power_of_2, round_to, tensor
 
+import os
+
 UNS = "unsloth/unsloth/kernels/"
+STUBS = (os.path.join(os.path.dirname(os.path.abspath(__file__)), "stubs"),)
 F16_ULP = 2.0**-10
 
 
@@ -40,7 +43,7 @@ def labels_for(t, rows, vocab):
     return labels
 
 
-@dev(27, UNS + "cross_entropy_loss.py", "_cross_entropy_forward", "17 rows x 1000; softcap, scaling", "f32, bf16", "1e-5: log and sum of exp in f32")
+@dev(27, UNS + "cross_entropy_loss.py", "_cross_entropy_forward", "17 rows x 1000; softcap, scaling", "f32, bf16", "1e-5: log and sum of exp in f32", include=STUBS)
 def cross_entropy_forward(t):
     for (softcap, scale), dtype in zip(CE_MODES, ("f32", "bf16", "f32")):
         rows, vocab = 17, 1000
@@ -55,7 +58,7 @@ def cross_entropy_forward(t):
         t.check("loss", loss, np.where(labels.raw == -100, 0, want - picked), rtol=1e-5, atol=1e-5)
 
 
-@dev(28, UNS + "cross_entropy_loss.py", "_chunked_cross_entropy_forward", "9 rows x 2500 in chunks of 1024", "f32", "1e-5: log and sum of exp in f32")
+@dev(28, UNS + "cross_entropy_loss.py", "_chunked_cross_entropy_forward", "9 rows x 2500 in chunks of 1024", "f32", "1e-5: log and sum of exp in f32", include=STUBS)
 def chunked_cross_entropy_forward(t):
     for softcap, scale in CE_MODES:
         rows, vocab, block = 9, 2500, 1024
@@ -71,7 +74,7 @@ def chunked_cross_entropy_forward(t):
         t.check("loss", loss, np.where(labels.raw == -100, 0, -picked), rtol=1e-5, atol=1e-6)
 
 
-@dev(29, UNS + "cross_entropy_loss.py", "_cross_entropy_backward", "9 rows x 2500 in blocks of 1024, in place", "f32", "2e-5: exp and products in f32")
+@dev(29, UNS + "cross_entropy_loss.py", "_cross_entropy_backward", "9 rows x 2500 in blocks of 1024, in place", "f32", "2e-5: exp and products in f32", include=STUBS)
 def cross_entropy_backward(t):
     for softcap, scale in CE_MODES:
         rows, vocab, block = 9, 2500, 1024
@@ -172,7 +175,7 @@ def geglu_exact_forward(t):
         t.check("h", h, round_to(f, dtype) * g.values(), rtol=1e-6 if dtype == "f32" else 2 * F16_ULP, atol=1e-6)
 
 
-@dev(36, UNS + "geglu.py", "_approx_backward_kernel", "5000, three in-place stores", "f32, f16", "f32: 1e-5; f16: 4 ulp of values below 16")
+@dev(36, UNS + "geglu.py", "_approx_backward_kernel", "5000, three in-place stores", "f32, f16", "f32: 1e-5; f16: 4 ulp of values below 16", include=STUBS)
 def geglu_approx_backward(t):
     for dtype, wide in (("f32", 0), ("f16", 1)):
         n = 5000
