@@ -173,6 +173,11 @@ bool Program::IsKernel(absl::string_view name) {
   return module_->functions[value->As<specializer::FunctionPayload>()->function].kind == isa::FunctionKind::kKernel;
 }
 
+absl::Status Program::Defined(absl::string_view name) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return KernelValue(name).status();
+}
+
 absl::Status Program::RunMain() {
   std::lock_guard<std::mutex> lock(mutex_);
   return evaluator_->RunMain();

@@ -59,7 +59,7 @@ struct TensorRef {
   void* data = nullptr;
   isa::DType dtype = isa::DType::kF32;
   std::vector<int64_t> shape;
-  std::vector<int64_t> strides;  // in elements; empty: row-major
+  std::vector<int64_t> strides = {};  // in elements; empty: row-major
   bool uninitialised = false;    // checked mode reports what is read before it is written
 };
 
@@ -143,6 +143,8 @@ class Program {
   // Names of host functions that the file defines.
   std::vector<std::string> HostFunctions();
   bool IsKernel(absl::string_view name);
+  // Why the module-level name has no value: no such name, or the error of the statement that defines it.
+  absl::Status Defined(absl::string_view name);
 
   // The module body in order, as __main__.
   absl::Status RunMain();

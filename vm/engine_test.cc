@@ -75,6 +75,32 @@ TEST(Engine, KernelsAndHostFunctions) {
   EXPECT_FALSE(program->IsKernel("add"));
 }
 
+// jit and heuristics by call rebind the name: each statement reads what the one before it made.
+TEST(Engine, JitByCallSeesTheNameAsItStoodBefore) {
+  auto program = Load(Engine::Create(), R"py(
+import triton
+import triton.language as tl
+
+def fill(out, FLAG: tl.constexpr, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out + i, 2.0 if FLAG else 1.0, mask=i < n)
+
+fill = triton.jit(fill)
+fill = triton.heuristics({"FLAG": lambda args: args["n"] > 2})(fill)
+)py");
+  ASSERT_TRUE(program->IsKernel("fill")) << program->Format(program->Defined("fill"));
+  std::vector<float> out(4);
+  auto launched = program->Launch("fill", {1}, {{"out", Ref(out)}, {"n", 3}, {"BLOCK", 4}});
+  ASSERT_TRUE(launched.ok()) << program->Format(launched.status());
+  EXPECT_EQ(out, (std::vector<float>{2, 2, 2, 0}));
+}
+
+TEST(Engine, AStatementThatFailsSaysSoWhenItsNameIsAskedFor) {
+  auto program = Load(Engine::Create(), "import nowhere\nsize = nowhere.size()\n");
+  EXPECT_FALSE(program->IsKernel("size"));
+  EXPECT_TRUE(absl::StrContains(program->Defined("size").message(), "nowhere.size")) << program->Defined("size");
+}
+
 TEST(Engine, CallsAHostFunction) {
   auto program = Load(Engine::Create(), kAdd);
   std::vector<float> x = {1, 2, 3}, y = {10, 20, 30};
@@ -253,7 +279,7 @@ def k(x_ptr):
     pass
 k[(1,)]("text")
 )py");
-  EXPECT_TRUE(absl::StrContains(error, "test.py:8:")) << error;
+  EXPECT_TRUE(absl::StrContains(error, "test.py:9:")) << error;
   EXPECT_TRUE(absl::StrContains(error, "argument x_ptr is a str")) << error;
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 std::string printed;
 
-std::string Run(absl::string_view body) {
+std::string RunBody(absl::string_view body) {
   printed.clear();
   EngineOptions options;
   options.print = [](absl::string_view line) { absl::StrAppend(&printed, line, "\n"); };
@@ -21,7 +21,7 @@ std::string Run(absl::string_view body) {
 }
 
 TEST(Torch, Creation) {
-  EXPECT_EQ(Run(R"py(
+  EXPECT_EQ(RunBody(R"py(
 assert torch.zeros(2, 3).shape == (2, 3)
 assert torch.zeros((2, 3)).sum().item() == 0
 assert torch.ones(4, dtype=torch.int32).tolist() == [1, 1, 1, 1]
@@ -41,7 +41,7 @@ assert torch.empty_like(x.t()).stride() == (1, 4)
 }
 
 TEST(Torch, ShapesAndViews) {
-  EXPECT_EQ(Run(R"py(
+  EXPECT_EQ(RunBody(R"py(
 x = torch.arange(24).reshape(2, 3, 4)
 assert x.stride() == (12, 4, 1) and x.stride(0) == 12 and x.size(-1) == 4 and x.dim() == 3
 assert x.permute(2, 0, 1).shape == (4, 2, 3)
@@ -69,7 +69,7 @@ assert m == 6 and n == 4
 }
 
 TEST(Torch, Promotion) {
-  EXPECT_EQ(Run(R"py(
+  EXPECT_EQ(RunBody(R"py(
 h = torch.ones(2, dtype=torch.float16)
 f = torch.ones(2)
 i = torch.ones(2, dtype=torch.int32)
@@ -88,7 +88,7 @@ assert (torch.ones(2, dtype=torch.uint8) + torch.ones(2, dtype=torch.int8)).dtyp
 }
 
 TEST(Torch, Arithmetic) {
-  EXPECT_EQ(Run(R"py(
+  EXPECT_EQ(RunBody(R"py(
 a = torch.tensor([-7, 7]); b = torch.tensor([2, -2])
 assert (a // b).tolist() == [-4, -4] and (a % b).tolist() == [1, -1]
 x = torch.tensor([1.0, -2.0, 3.0])
@@ -109,7 +109,7 @@ assert x.tolist() == [2.0, -1.0, 4.0]
 }
 
 TEST(Torch, Reductions) {
-  EXPECT_EQ(Run(R"py(
+  EXPECT_EQ(RunBody(R"py(
 x = torch.tensor([[1.0, 5.0, 3.0], [4.0, 2.0, 6.0]])
 assert x.sum().item() == 21 and x.sum(0).tolist() == [5.0, 7.0, 9.0] and x.sum(dim=1, keepdim=True).shape == (2, 1)
 assert x.mean(-1).tolist() == [3.0, 4.0]
@@ -131,7 +131,7 @@ torch.testing.assert_close(n.mean(1), torch.zeros(2), rtol=0, atol=1e-6)
 }
 
 TEST(Torch, MatMul) {
-  EXPECT_EQ(Run(R"py(
+  EXPECT_EQ(RunBody(R"py(
 a = torch.arange(6, dtype=torch.float32).reshape(2, 3)
 b = torch.arange(12, dtype=torch.float32).reshape(3, 4)
 assert (a @ b).tolist() == [[20.0, 23.0, 26.0, 29.0], [56.0, 68.0, 80.0, 92.0]]
@@ -141,11 +141,19 @@ big = torch.full((4, 4096), 1.0, dtype=torch.float16)
 assert (big @ big.T)[0, 0].item() == 4096.0
 )py"),
             "");
-  EXPECT_TRUE(absl::StrContains(Run("torch.zeros(2, 3) @ torch.zeros(2, 3)\n"), "test.py:4:1: error: @: shapes [2, 3] and [2, 3] cannot be multiplied"));
+  EXPECT_TRUE(absl::StrContains(RunBody("torch.zeros(2, 3) @ torch.zeros(2, 3)\n"), "test.py:4:19: error: @: shapes [2, 3] and [2, 3] cannot be multiplied"));
+}
+
+TEST(Torch, NamespacesAreAttributes) {
+  EXPECT_EQ(RunBody(R"py(
+assert hasattr(torch, "cuda") and hasattr(torch.cuda, "is_available") and torch.cuda.is_available()
+assert not hasattr(torch, "frobnicate")
+)py"),
+            "");
 }
 
 TEST(Torch, RandomIsSeeded) {
-  EXPECT_EQ(Run(R"py(
+  EXPECT_EQ(RunBody(R"py(
 torch.manual_seed(3)
 a = torch.randn(1000)
 b = torch.randn(1000)
@@ -162,28 +170,28 @@ assert sorted(torch.randperm(50).tolist()) == list(range(50))
 }
 
 TEST(Torch, AssertCloseSaysWhatTorchSays) {
-  EXPECT_EQ(Run("torch.testing.assert_close(torch.ones(3), torch.ones(3) + 1e-7)\n"), "");
-  const std::string values = Run("torch.testing.assert_close(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.5]))\n");
+  EXPECT_EQ(RunBody("torch.testing.assert_close(torch.ones(3), torch.ones(3) + 1e-7)\n"), "");
+  const std::string values = RunBody("torch.testing.assert_close(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.5]))\n");
   EXPECT_TRUE(absl::StrContains(values, "Tensor-likes are not close!\n\nMismatched elements: 1 / 2 (50.0%)\n"
                                         "Greatest absolute difference: 0.5 at index (1,) (up to 1e-05 allowed)\n"
                                         "Greatest relative difference: 0.2 at index (1,) (up to 1.3e-06 allowed)"))
       << values;
-  EXPECT_TRUE(absl::StrContains(Run("torch.testing.assert_close(torch.ones(2), torch.ones(3))\n"),
+  EXPECT_TRUE(absl::StrContains(RunBody("torch.testing.assert_close(torch.ones(2), torch.ones(3))\n"),
                                 "The values for attribute 'shape' do not match: torch.Size([2]) != torch.Size([3])."));
-  EXPECT_TRUE(absl::StrContains(Run("torch.testing.assert_close(torch.ones(2), torch.ones(2).half())\n"),
+  EXPECT_TRUE(absl::StrContains(RunBody("torch.testing.assert_close(torch.ones(2), torch.ones(2).half())\n"),
                                 "The values for attribute 'dtype' do not match: torch.float32 != torch.float16."));
 }
 
 TEST(Torch, ErrorsNameTheFunctionAndTheLine) {
-  EXPECT_TRUE(absl::StrContains(Run("torch.frobnicate(1)\n"), "test.py:4:1: error: 'torch.frobnicate' is not a torch function that tilevm has"));
-  EXPECT_TRUE(absl::StrContains(Run("torch.zeros(2).softmax(dim=3)\n"), "Tensor.softmax: dimension out of range"));
-  EXPECT_TRUE(absl::StrContains(Run("torch.zeros(2, typo=1)\n"), "torch.zeros: unexpected keyword argument 'typo'"));
-  EXPECT_TRUE(absl::StrContains(Run("torch.zeros(2).backward()\n"), "gradients (autograd) are not supported"));
-  EXPECT_TRUE(absl::StrContains(Run("torch.zeros(2).frobnicate()\n"), "method 'frobnicate' of torch.Tensor is not supported"));
+  EXPECT_TRUE(absl::StrContains(RunBody("torch.frobnicate(1)\n"), "test.py:4:1: error: 'torch.frobnicate' is not a torch function that tilevm has"));
+  EXPECT_TRUE(absl::StrContains(RunBody("torch.zeros(2).softmax(dim=3)\n"), "Tensor.softmax: dimension out of range"));
+  EXPECT_TRUE(absl::StrContains(RunBody("torch.zeros(2, typo=1)\n"), "torch.zeros: unexpected keyword argument 'typo'"));
+  EXPECT_TRUE(absl::StrContains(RunBody("torch.zeros(2).backward()\n"), "gradients (autograd) are not supported"));
+  EXPECT_TRUE(absl::StrContains(RunBody("torch.zeros(2).frobnicate()\n"), "method 'frobnicate' of torch.Tensor is not supported"));
 }
 
 TEST(TritonHost, DriverAndBenchmarks) {
-  EXPECT_EQ(Run(R"py(
+  EXPECT_EQ(RunBody(R"py(
 DEVICE = triton.runtime.driver.active.get_active_torch_device()
 x = torch.rand(8, device=DEVICE)
 p = triton.runtime.driver.active.utils.get_device_properties(DEVICE.index)

@@ -85,11 +85,13 @@ absl::Status Evaluator::Impl::RunCell(uint32_t unit, uint32_t index) {
   if (state.phase == CellState::Phase::kFailed) return state.error;
   if (state.phase != CellState::Phase::kFresh) return absl::OkStatus();
   state.phase = CellState::Phase::kRunning;
+  const int outer_cell = std::exchange(units_[unit].running_cell, static_cast<int>(index));
   FunctionPayload function;
   function.module = module_;
   function.function = module_->units[unit].cells[index].function;
   // A cell never runs inside the kernel that asked for its name.
   absl::Status status = RunFunction(function, {}, false, {}).status();
+  units_[unit].running_cell = outer_cell;
   CellState& after = units_[unit].cells[index];
   after.phase = status.ok() ? CellState::Phase::kDone : CellState::Phase::kFailed;
   after.error = status;
@@ -152,7 +154,13 @@ absl::StatusOr<Value> Evaluator::Impl::UnitGlobal(uint32_t unit, absl::string_vi
   if (found != state.globals.end() && ((running_main_ && unit == 0) || !state.definers.contains(name))) return found->second;
   auto definers = state.definers.find(std::string(name));
   if (definers != state.definers.end() && !(running_main_ && unit == 0)) {
-    const std::vector<uint32_t> cells = definers->second;
+    // A statement sees what the ones before it made of the name (`f = jit(f)` reads the function, not itself); only a name that is first
+    // defined later is taken from there.
+    std::vector<uint32_t> cells = definers->second;
+    const int running = state.running_cell;
+    if (running >= 0 && static_cast<int>(cells.front()) < running) {
+      cells.erase(std::remove_if(cells.begin(), cells.end(), [&](uint32_t cell) { return static_cast<int>(cell) >= running; }), cells.end());
+    }
     for (uint32_t cell : cells) TILEVM_RETURN_IF_ERROR(RunCell(unit, cell));
   }
   found = units_[unit].globals.find(std::string(name));

@@ -279,6 +279,7 @@ class Evaluator::Impl {
     std::vector<CellState> cells;
     absl::flat_hash_map<std::string, std::vector<uint32_t>> definers;  // name -> cells, in order
     absl::flat_hash_map<std::string, std::string> imports;             // name -> path
+    int running_cell = -1;  // the innermost cell of this unit that is being run
   };
   absl::Status RunCell(uint32_t unit, uint32_t cell);
   // Adds the cell to the definers of the lists and dicts that its code changes in place (`configs.append(...)`).

@@ -277,7 +277,7 @@ absl::StatusOr<Value> HasAttrOf(Impl& impl, const CallArgs& args, Loc loc) {
   if (value->is(ValueKind::kBuiltin)) {
     absl::string_view surface = value->string();
     const bool op = absl::StartsWith(surface, "triton.language.") && isa::OpFromSurface(surface.substr(16)).has_value();
-    return Value::Bool(op || FindBuiltin(value->string()) != nullptr);
+    return Value::Bool(op || FindBuiltin(value->string()) != nullptr || impl.host().BuiltinValue(impl.self(), value->string(), loc).ok());
   }
   return Value::Bool(true);
 }

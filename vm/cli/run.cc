@@ -157,6 +157,7 @@ class Runner {
         if (host::AsTensor(v.value) != nullptr) report_.values.emplace_back(v.name, v.value);
       }
     } else {
+      TILEVM_RETURN_IF_ERROR(program_->Defined(name));
       if (!flags_.grid.empty()) return Wrong(absl::StrCat("--grid is for kernels; ", name, " is a host function"));
       TILEVM_ASSIGN_OR_RETURN(Value result, program_->Call(name, args));
       report_.what = absl::StrCat("called ", name);

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "vm/host/host.h"
@@ -103,10 +104,22 @@ using PathFunction = absl::StatusOr<Value> (*)(const PathCall& call);
 
 absl::StatusOr<Value> Nothing(const PathCall&) { return Value::None(); }
 absl::StatusOr<Value> Zero(const PathCall&) { return Value::Int(0); }
-absl::StatusOr<Value> ActiveDevice(const PathCall&) { return MakeDevice("cuda", 0); }
+absl::StatusOr<Value> ActiveDevice(const PathCall& call) { return World(call.evaluator).active_is_cpu ? MakeDevice("cpu", -1) : MakeDevice("cuda", 0); }
+absl::StatusOr<Value> ActivateCpu(const PathCall& call) {
+  World(call.evaluator).active_is_cpu = true;
+  return Value::None();
+}
+absl::StatusOr<Value> ActivateGpu(const PathCall& call) {
+  World(call.evaluator).active_is_cpu = false;
+  return Value::None();
+}
 absl::StatusOr<Value> Properties(const PathCall&) { return DevicePropertiesRecord(); }
 absl::StatusOr<Value> NoDevices(const PathCall&) { return Value::List({}); }
-absl::StatusOr<Value> Target(const PathCall&) {
+absl::StatusOr<Value> Target(const PathCall& call) {
+  if (World(call.evaluator).active_is_cpu) {
+    return Record::Make("GPUTarget", "GPUTarget(backend='cpu', arch='cpu', warp_size=0)",
+                        {{"backend", Value::String("cpu")}, {"arch", Value::String("cpu")}, {"warp_size", Value::Int(0)}});
+  }
   return Record::Make("GPUTarget", "GPUTarget(backend='cuda', arch=90, warp_size=32)",
                       {{"backend", Value::String("cuda")}, {"arch", Value::Int(90)}, {"warp_size", Value::Int(32)}});
 }
@@ -121,6 +134,35 @@ absl::StatusOr<Value> MakeVersion(const PathCall& call) {
   const Value text = call.Arg(0, "version");
   if (!text.is(ValueKind::kString)) return InvalidAt(call.loc, call.path, ": a string is wanted");
   return Value::Shared(ValueKind::kObject, std::make_shared<Version>(text.string()));
+}
+
+// tabulate.tabulate(rows, headers=...): columns as wide as their longest cell.
+absl::StatusOr<Value> Tabulate(const PathCall& call) {
+  std::vector<std::vector<std::string>> rows;
+  const Value headers = call.Arg(1, "headers");
+  const bool has_headers = headers.is(ValueKind::kList) || headers.is(ValueKind::kTuple);
+  TILEVM_ASSIGN_OR_RETURN(std::vector<Value> body, call.evaluator.Iterate(call.Arg(0, "tabular_data"), call.loc));
+  if (has_headers) body.insert(body.begin(), headers);
+  std::vector<size_t> widths;
+  for (const Value& row : body) {
+    TILEVM_ASSIGN_OR_RETURN(std::vector<Value> cells, call.evaluator.Iterate(row, call.loc));
+    rows.emplace_back();
+    for (const Value& cell : cells) {
+      rows.back().push_back(cell.is(ValueKind::kFloat) ? absl::StrFormat("%g", cell.float_value()) : specializer::Str(cell));
+      if (widths.size() < rows.back().size()) widths.push_back(0);
+      widths[rows.back().size() - 1] = std::max(widths[rows.back().size() - 1], rows.back().back().size());
+    }
+  }
+  std::string rule;
+  for (size_t w : widths) absl::StrAppend(&rule, rule.empty() ? "" : "  ", std::string(w, '-'));
+  std::string text = has_headers ? "" : rule + "\n";
+  for (size_t r = 0; r < rows.size(); ++r) {
+    std::string line;
+    for (size_t c = 0; c < rows[r].size(); ++c) absl::StrAppend(&line, c == 0 ? "" : "  ", rows[r][c], std::string(widths[c] - rows[r][c].size(), ' '));
+    absl::StrAppend(&text, absl::StripTrailingAsciiWhitespace(line), "\n");
+    if (has_headers && r == 0) text += rule + "\n";
+  }
+  return Value::String(has_headers ? text.substr(0, text.size() - 1) : text + rule);
 }
 
 absl::StatusOr<Value> PerfReportOf(const PathCall&) { return Value::Shared(ValueKind::kObject, std::make_shared<PerfReportDecorator>()); }
@@ -207,8 +249,8 @@ const absl::flat_hash_map<absl::string_view, PathFunction>& Functions() {
       {"triton.runtime.driver.active.set_current_device", Nothing},
       {"triton.runtime.driver.active.utils.get_device_properties", Properties},
       {"triton.runtime.driver.active.clear_cache", Nothing},
-      {"triton.runtime.driver.set_active_to_cpu", Nothing},
-      {"triton.runtime.driver.set_active_to_gpu", Nothing},
+      {"triton.runtime.driver.set_active_to_cpu", ActivateCpu},
+      {"triton.runtime.driver.set_active_to_gpu", ActivateGpu},
       {"triton.runtime.driver.set_active", Nothing},
       {"triton.runtime.driver.get_active_gpus", NoDevices},
       {"triton.set_allocator", Nothing},
@@ -230,6 +272,7 @@ const absl::flat_hash_map<absl::string_view, PathFunction>& Functions() {
       {"importlib.util.find_spec", Nothing},
       {"packaging.version.Version", MakeVersion},
       {"packaging.version.parse", MakeVersion},
+      {"tabulate.tabulate", Tabulate},
   });
   return *functions;
 }
@@ -246,7 +289,8 @@ absl::StatusOr<std::optional<Value>> CallTriton(Evaluator& evaluator, absl::stri
 absl::StatusOr<std::optional<Value>> TritonValue(Evaluator&, absl::string_view path, Loc) {
   if (path == "triton.__version__") return std::optional<Value>(Value::String("3.6.0"));
   if (path == "triton.runtime.driver.active.utils.max_shared_mem") return std::optional<Value>(Value::Int(232448));
-  if (path == "os.environ") return std::optional<Value>(Value::Builtin("os.environ"));
+  // Kernel files see an empty environment: what a file does depends on it and its arguments alone.
+  if (path == "os.environ") return std::optional<Value>(specializer::MakeDict({}));
   // A function, or a namespace that functions lie below.
   for (const auto& [name, function] : Functions()) {
     if (name == path || (absl::StartsWith(name, path) && name[path.size()] == '.')) return std::optional<Value>(Value::Builtin(std::string(path)));

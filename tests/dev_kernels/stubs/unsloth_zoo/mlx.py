@@ -1,0 +1,2 @@
+def is_mlx_available():
+    return False
