@@ -43,6 +43,12 @@ absl::Status HostWorld::CheckDevice(const Value& device, Loc loc) const {
   return InvalidAt(loc, "a device is wanted, not ", specializer::TypeName(device, nullptr));
 }
 
+bool NamesCpu(const Value& device) {
+  if (device.is(ValueKind::kString)) return absl::StartsWith(device.string(), "cpu");
+  const Record* record = AsRecord(device, "torch.device");
+  return record != nullptr && record->Find("type")->string() == "cpu";
+}
+
 absl::StatusOr<Value> HostWorld::CallBuiltin(Evaluator& evaluator, absl::string_view path, const CallArgs& args, Loc loc) {
   absl::string_view rest = path;
   if (absl::ConsumePrefix(&rest, "torch.")) {

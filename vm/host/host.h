@@ -63,6 +63,8 @@ class HostWorld : public specializer::Host {
   const Options& options() const { return options_; }
   Options& mutable_options() { return options_; }
   Generator& generator() { return generator_; }
+  // triton.runtime.driver.set_active_to_cpu was called.
+  bool active_is_cpu = false;
 
   const std::vector<LaunchRecord>& launches() const { return launches_; }
   int64_t launch_count() const { return launch_count_; }
@@ -89,6 +91,9 @@ class HostWorld : public specializer::Host {
   int64_t reports_dropped_ = 0;
   std::map<std::string, int> checks_;
 };
+
+// True for 'cpu' and torch.device('cpu').
+bool NamesCpu(const Value& device);
 
 // The world of an evaluator that an engine made.
 HostWorld& World(Evaluator& evaluator);

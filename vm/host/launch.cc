@@ -45,6 +45,42 @@ absl::StatusOr<Arg> ScalarArg(const Value& value, isa::ElemType elem, absl::stri
   return Arg::Int(elem.dtype, static_cast<int64_t>(static_cast<uint64_t>(value.int_value())));
 }
 
+// What kernel.warmup(...) gives: a compiled kernel that tells its resources and is launched with all arguments of the source.
+class WarmKernel : public specializer::HostObject {
+ public:
+  WarmKernel(Value kernel, const BoundCall& bound) : kernel_(std::move(kernel)), name_(bound.function->name), options_(bound.options) {}
+  std::string type_name() const override { return "triton.compiler.CompiledKernel"; }
+
+  // Figures that let a program size its grid; the CPU engine has no registers to count.
+  absl::StatusOr<Value> GetAttr(Evaluator& evaluator, absl::string_view name, Loc loc) override {
+    if (name == "n_regs") return Value::Int(32);
+    if (name == "n_spills") return Value::Int(0);
+    if (name == "name") return Value::String(name_);
+    if (name == "metadata") {
+      return host::Record::Make("metadata", "<metadata>",
+                                {{"shared", Value::Int(0)}, {"num_warps", Value::Int(options_.num_warps)}, {"num_stages", Value::Int(options_.num_stages)},
+                                 {"num_ctas", Value::Int(options_.num_ctas)}, {"name", Value::String(name_)}});
+    }
+    return HostObject::GetAttr(evaluator, name, loc);
+  }
+  absl::StatusOr<Value> CallMethod(Evaluator& evaluator, absl::string_view name, const CallArgs& args, Loc loc) override {
+    if (name == "_init_handles") return Value::None();
+    return HostObject::CallMethod(evaluator, name, args, loc);
+  }
+  absl::StatusOr<Value> Index(Evaluator&, const Value& grid, Loc) override {
+    auto launch = std::make_shared<specializer::BoundMethodPayload>();
+    launch->object = kernel_;
+    launch->name = "[grid]";
+    launch->function = grid;
+    return Value::Shared(ValueKind::kBoundMethod, std::move(launch));
+  }
+
+ private:
+  Value kernel_;
+  std::string name_;
+  ir::Options options_;
+};
+
 }  // namespace
 
 absl::StatusOr<PreparedRun> PrepareArguments(const ir::Kernel& kernel, const BoundCall& bound, bool checked, Loc loc) {
@@ -127,8 +163,8 @@ absl::StatusOr<Value> HostWorld::Launch(Evaluator& evaluator, const Value& kerne
       if (absl::IsResourceExhausted(refused) && variants.size() > 1) continue;
       return refused;
     }
+    if (bound.warmup) return Value::Shared(ValueKind::kObject, std::make_shared<WarmKernel>(kernel, bound));
     TILEVM_ASSIGN_OR_RETURN(auto extents, EvaluateGrid(evaluator, grid, bound, loc));
-    if (bound.warmup) return Value::None();
     LaunchRecord record;
     record.kernel = bound.function->name;
     record.config = variant.config;

@@ -61,6 +61,7 @@ struct Tensor {
   Shape shape;
   Shape strides;       // in elements
   int64_t offset = 0;  // in elements
+  bool cpu_label = false;  // made with device='cpu': x.device says so. All tensors lie in the same memory
 
   static absl::StatusOr<Tensor> Make(DType dtype, Shape shape, Fill fill);
 
@@ -118,6 +119,9 @@ class HostTensor : public specializer::HostObject, public std::enable_shared_fro
 Value MakeTensorValue(Tensor tensor);
 // Null if the value is no tensor.
 HostTensor* AsTensor(const Value& value);
+
+// Every tensor in the value counts as one on the cpu.
+void LabelCpu(const Value& value);
 
 // "tensor([1.0000, 2.0000])", long ones shortened as torch does.
 std::string FormatTensor(const Tensor& tensor);

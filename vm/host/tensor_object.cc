@@ -146,13 +146,21 @@ Tensor Pick(const Selection& s, int64_t i) {
 
 }  // namespace
 
+void LabelCpu(const Value& value) {
+  if (HostTensor* t = AsTensor(value)) t->tensor.cpu_label = true;
+  if (value.is(ValueKind::kTuple) || value.is(ValueKind::kList)) {
+    for (const Value& item : value.items()) LabelCpu(item);
+  }
+}
+
 Value HostTensor::self_value() { return Value::Shared(ValueKind::kObject, shared_from_this()); }
 
 absl::StatusOr<Value> HostTensor::GetAttr(Evaluator& evaluator, absl::string_view name, Loc loc) {
   if (name == "shape") return IntTuple(tensor.shape);
   if (name == "dtype") return Value::DTypeOf(tensor.dtype);
-  if (name == "device") return MakeDevice("cuda", 0);
-  if (name == "is_cuda") return Value::Bool(true);
+  if (name == "device") return tensor.cpu_label ? MakeDevice("cpu", -1) : MakeDevice("cuda", 0);
+  if (name == "is_cuda") return Value::Bool(!tensor.cpu_label);
+  if (name == "is_cpu") return Value::Bool(tensor.cpu_label);
   if (name == "ndim") return Value::Int(tensor.rank());
   if (name == "requires_grad") return Value::Bool(requires_grad);
   if (name == "grad") return grad;
@@ -211,7 +219,10 @@ absl::StatusOr<Value> HostTensor::CallMethod(Evaluator& evaluator, absl::string_
 }
 
 absl::StatusOr<Value> HostTensor::Binary(Evaluator& evaluator, isa::Op op, const Value& other, bool reflected, Loc loc) {
-  return reflected ? BinaryOperator(evaluator, op, other, self_value(), loc) : BinaryOperator(evaluator, op, self_value(), other, loc);
+  absl::StatusOr<Value> result = reflected ? BinaryOperator(evaluator, op, other, self_value(), loc) : BinaryOperator(evaluator, op, self_value(), other, loc);
+  const HostTensor* partner = AsTensor(other);
+  if (result.ok() && (tensor.cpu_label || (partner != nullptr && partner->tensor.cpu_label))) LabelCpu(*result);
+  return result;
 }
 
 absl::StatusOr<Value> HostTensor::Index(Evaluator&, const Value& subscript, Loc loc) {
@@ -229,6 +240,7 @@ absl::StatusOr<Value> HostTensor::Index(Evaluator&, const Value& subscript, Loc 
   final_shape.insert(final_shape.end(), s.index_shape.begin(), s.index_shape.end());
   final_shape.insert(final_shape.end(), shape.begin() + lead + 1, shape.end());
   TILEVM_ASSIGN_OR_RETURN(out, Reshaped(out, final_shape, true));
+  out.cpu_label = tensor.cpu_label;
   return MakeTensorValue(out);
 }
 

@@ -116,6 +116,7 @@ absl::StatusOr<Value> MakeContiguous(HostCall& call) {
 absl::StatusOr<Value> To(HostCall& call) {  // to(dtype), to(device), to(device, dtype), to(other)
   TILEVM_ASSIGN_OR_RETURN(Tensor t, call.TensorArg(0));
   DType dtype = t.dtype;
+  bool cpu = t.cpu_label;
   std::vector<Value> given = call.args[1].items();
   if (call.given_not_none(2)) given.push_back(call.args[2]);
   if (call.given_not_none(3)) given.push_back(call.args[3]);
@@ -124,17 +125,28 @@ absl::StatusOr<Value> To(HostCall& call) {  // to(dtype), to(device), to(device,
       dtype = v.dtype();
     } else if (HostTensor* other = AsTensor(v)) {
       dtype = other->tensor.dtype;
-    } else if (!v.is(ValueKind::kBool)) {  // non_blocking, copy
+      cpu = other->tensor.cpu_label;
+    } else if (!v.is(ValueKind::kBool) && !v.is(ValueKind::kNone)) {  // non_blocking, copy
       TILEVM_RETURN_IF_ERROR(call.world.CheckDevice(v, call.loc));
+      cpu = NamesCpu(v);
     }
   }
   TILEVM_ASSIGN_OR_RETURN(bool copy, call.BoolArg(5, false));
-  if (dtype == t.dtype && !copy) return call.args[0];
+  if (dtype == t.dtype && cpu == t.cpu_label && !copy) return call.args[0];
   TILEVM_ASSIGN_OR_RETURN(Tensor out, CastTo(t, dtype));
   if (dtype == t.dtype) {
     TILEVM_ASSIGN_OR_RETURN(out, Clone(t));
   }
+  out.cpu_label = cpu;
   return MakeTensorValue(out);
+}
+
+absl::StatusOr<Value> ToDevice(HostCall& call) {  // cuda() (0), cpu() (1)
+  TILEVM_ASSIGN_OR_RETURN(Tensor t, call.TensorArg(0));
+  if (t.cpu_label == (call.tag == 1)) return call.args[0];
+  TILEVM_ASSIGN_OR_RETURN(t, Clone(t));
+  t.cpu_label = call.tag == 1;
+  return MakeTensorValue(t);
 }
 
 absl::StatusOr<Value> CastByTag(HostCall& call) {
@@ -145,7 +157,7 @@ absl::StatusOr<Value> CastByTag(HostCall& call) {
   return MakeTensorValue(out);
 }
 
-absl::StatusOr<Value> Same(HostCall& call) {  // cpu(), cuda(), requires_grad_(), detach(): the tensor itself, or one that shares its storage
+absl::StatusOr<Value> Same(HostCall& call) {  // requires_grad_(), detach(): the tensor itself, or one that shares its storage
   TILEVM_ASSIGN_OR_RETURN(Tensor t, call.TensorArg(0));
   if (call.tag == 1) AsTensor(call.args[0])->requires_grad = true;
   if (call.tag == 2) return MakeTensorValue(t);
@@ -390,8 +402,8 @@ constexpr HostOp kOps[] = {
     {"t .t", "input", Transpose, 1},
     {"permute .permute", "input dims*", Permute},
     {".contiguous", "input | memory_format?", MakeContiguous},
-    {".to", "input targets* | dtype? device? non_blocking? copy? memory_format?", To},
-    {".type", "input targets* | dtype? device? non_blocking? copy? memory_format?", To},
+    {".to", "input targets* | dtype? device? non_blocking? copy? memory_format?", To, 0, true},
+    {".type", "input targets* | dtype? device? non_blocking? copy? memory_format?", To, 0, true},
     {".float", "input", CastByTag, Code(DType::kF32)},
     {".double", "input", CastByTag, Code(DType::kF64)},
     {".half", "input", CastByTag, Code(DType::kF16)},
@@ -402,7 +414,8 @@ constexpr HostOp kOps[] = {
     {".char", "input", CastByTag, Code(DType::kI8)},
     {".byte", "input", CastByTag, Code(DType::kU8)},
     {".bool", "input", CastByTag, Code(DType::kI1)},
-    {".cpu .cuda", "input device? | non_blocking?", Same, 0},
+    {".cuda", "input device? | non_blocking?", ToDevice, 0, true},
+    {".cpu", "input | non_blocking?", ToDevice, 1, true},
     {".requires_grad_", "input requires_grad?", Same, 1},
     {".detach detach", "input", Same, 2},
     {".detach_ .pin_memory .retain_grad", "input", Same, 0},

@@ -120,6 +120,15 @@ absl::StatusOr<Value> CallHostOp(Evaluator& evaluator, const HostOp& op, absl::s
   if (!result.ok() && !LocOf(result.status()).known()) {
     return MakeErrorAt(loc, result.status().code(), absl::StrCat(shown, ": ", result.status().message()));
   }
+  if (result.ok() && !op.sets_device) {
+    bool on_cpu = false, explicit_device = false;
+    for (size_t p = 0; p < specs.size(); ++p) {
+      const HostTensor* t = AsTensor(call.args[p]);
+      on_cpu = on_cpu || (t != nullptr && t->tensor.cpu_label);
+      explicit_device = explicit_device || (call.params[p] == "device" && call.given_not_none(p));
+    }
+    if (on_cpu && !explicit_device) LabelCpu(*result);
+  }
   return result;
 }
 
@@ -236,6 +245,7 @@ absl::StatusOr<std::vector<int>> HostCall::DimsArg(size_t i, int rank) const {
 
 absl::StatusOr<Value> FinishCreation(HostCall& call, Tensor tensor, size_t first) {
   TILEVM_RETURN_IF_ERROR(call.world.CheckDevice(call.args[first + 1], call.loc));
+  tensor.cpu_label = NamesCpu(call.args[first + 1]);
   if (call.given_not_none(first + 7)) {
     TILEVM_ASSIGN_OR_RETURN(Tensor out, call.TensorArg(first + 7));
     TILEVM_RETURN_IF_ERROR(CopyInto(out, tensor));

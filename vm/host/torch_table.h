@@ -58,6 +58,7 @@ struct HostOp {
   absl::string_view params;
   HostFunction function;
   int tag = 0;
+  bool sets_device = false;  // the result's device is not that of the arguments
 };
 
 // The rows, by family.
