@@ -58,7 +58,7 @@ class WarmKernel : public specializer::HostObject {
     if (name == "name") return Value::String(name_);
     if (name == "metadata") {
       return host::Record::Make("metadata", "<metadata>",
-                                {{"shared", Value::Int(0)}, {"num_warps", Value::Int(options_.num_warps)}, {"num_stages", Value::Int(options_.num_stages)},
+                                {{"shared", Value::Int(1024)}, {"num_warps", Value::Int(options_.num_warps)}, {"num_stages", Value::Int(options_.num_stages)},
                                  {"num_ctas", Value::Int(options_.num_ctas)}, {"name", Value::String(name_)}});
     }
     return HostObject::GetAttr(evaluator, name, loc);
