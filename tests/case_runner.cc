@@ -53,9 +53,12 @@ Loaded LoadFolder(const std::string& folder) {
     }
     for (Case& one : *cases) loaded.cases.push_back(std::move(one));
   }
-  const char* folder_for_files = std::getenv("TEST_TMPDIR");
-  absl::Status status =
-      AskOracle("tests/oracle.py", folder_for_files != nullptr ? folder_for_files : "/tmp", loaded.cases, loaded.problems);
+  // A folder of this process alone: several runners may be at work.
+  char scratch[] = "/tmp/tilevm_cases_XXXXXX";
+  const char* test_folder = std::getenv("TEST_TMPDIR");
+  std::string exchange = test_folder != nullptr ? test_folder : mkdtemp(scratch);
+  absl::Status status = AskOracle("tests/oracle.py", exchange, loaded.cases, loaded.problems);
+  if (test_folder == nullptr) std::filesystem::remove_all(exchange);
   if (!status.ok()) loaded.broken_files.emplace_back("oracle", status.message());
   return loaded;
 }

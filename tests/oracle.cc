@@ -26,6 +26,7 @@ std::string Record(absl::string_view kind, const BufferSpec& buffer, absl::strin
 struct Question {
   size_t case_index;
   Elements* answer;
+  int64_t byte_count;
 };
 
 std::string Ask(size_t index, Case& one, std::vector<Question>& questions) {
@@ -38,14 +39,14 @@ std::string Ask(size_t index, Case& one, std::vector<Question>& questions) {
       absl::StrAppend(&text, Record("values", buffer, Bytes(buffer.before.bytes)));
     } else {
       absl::StrAppend(&text, Record("recipe", buffer, buffer.before_expr));
-      questions.push_back({index, &buffer.before});
+      questions.push_back({index, &buffer.before, buffer.byte_count()});
       asks = true;
     }
   }
   for (BufferSpec& buffer : one.buffers) {
     if (buffer.after_expr.empty()) continue;
     absl::StrAppend(&text, Record("expect", buffer, buffer.after_expr));
-    questions.push_back({index, &buffer.after});
+    questions.push_back({index, &buffer.after, buffer.byte_count()});
     asks = true;
   }
   return asks ? text : "";
@@ -81,6 +82,7 @@ absl::Status ReadAnswers(std::string data, const std::vector<Question>& question
     if (!reader.Take(&length)) return absl::InternalError("oracle.py: the answer is short");
     bool failed = length == -1;
     if (failed && !reader.Take(&length)) return absl::InternalError("oracle.py: the answer is short");
+    if (!failed && length != question.byte_count) return absl::InternalError("oracle.py: the answer is for something else");
     if (!reader.Take(length, &bytes)) return absl::InternalError("oracle.py: the answer is short");
     if (failed) {
       problems[question.case_index] = absl::StrCat("oracle: ", bytes);
