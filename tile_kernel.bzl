@@ -24,7 +24,7 @@ def tile_kernel(name, src, imports = [], visibility = None, **kwargs):
         srcs = [src] + imports,
         outs = [name + ".tbc"],
         cmd = "$(execpath @tilevm//vm:tilevm) compile $(execpath %s) -o $@ > /dev/null" % src,
-        exec_tools = ["@tilevm//vm:tilevm"],
+        tools = ["@tilevm//vm:tilevm"],
         message = "Compiling the kernels of",
         visibility = visibility,
     )
@@ -33,7 +33,7 @@ def tile_kernel(name, src, imports = [], visibility = None, **kwargs):
         srcs = [name + ".tbc"],
         outs = [name + ".h", name + ".cc"],
         cmd = "$(execpath @tilevm//vm:embed) $(execpath %s.tbc) %s $(execpath %s.h) $(execpath %s.cc)" % (name, name, name, name),
-        exec_tools = ["@tilevm//vm:embed"],
+        tools = ["@tilevm//vm:embed"],
     )
     native.cc_library(
         name = name,

@@ -11,8 +11,8 @@ namespace tilevm::layout {
 namespace {
 
 // First bit of each axis within an index: axis a has bits [FirstBit(a), FirstBit(a) + log2(extent)).
-absl::InlinedVector<int, 4> FirstBits(const isa::Shape& shape) {
-  absl::InlinedVector<int, 4> first(shape.size(), 0);
+std::vector<int> FirstBits(const isa::Shape& shape) {
+  std::vector<int> first(shape.size(), 0);
   int bit = 0;
   for (int axis = static_cast<int>(shape.size()) - 1; axis >= 0; --axis) {
     first[axis] = bit;
