@@ -207,5 +207,22 @@ TEST_F(HostTest, AppendingStatementsBelongToTheirList) {
   EXPECT_EQ(Repr(*configs), "[1, 2]");
 }
 
+TEST_F(HostTest, AStatementSeesTheStatementsAboveIt) {
+  Program& p = program_;
+  p.Cell({"x"});
+  p.SetGlobal("x", p.Int(1));
+  p.End();
+  p.Cell({"x"});
+  p.SetGlobal("x", p.Emit(Op::kAdd, {p.Global("x"), p.Int(1)}));
+  p.End();
+  p.Cell({"x"});
+  p.SetGlobal("x", p.Emit(Op::kMul, {p.Global("x"), p.Int(10)}));
+  p.End();
+  Evaluator evaluator(&p.module, nullptr);
+  absl::StatusOr<Value> x = evaluator.Global("x");
+  ASSERT_TRUE(x.ok()) << x.status();
+  EXPECT_EQ(Repr(*x), "20");
+}
+
 }  // namespace
 }  // namespace tilevm::specializer
