@@ -1,0 +1,112 @@
+// Reductions: registers, then lanes by shuffles, then warps through shared memory. Every thread ends with the result.
+//
+// R is printed by the emitter: slot[] (register of the operand -> register of the result), lanes and warps (masks of the bits that run along the
+// reduced axis). Several operands travel as one tile of structs (Pack). F combines two elements.
+#pragma once
+#include "device/convert.cuh"
+#include "device/elementwise.cuh"
+
+namespace tv {
+
+template <class T>
+TV_DEV T shuffle_words(T x, u32 lane) {
+  if constexpr (sizeof(T) <= 4) {
+    return shuffle(x, lane);
+  } else {
+    u32 words[sizeof(T) / 4];
+    memcpy(words, &x, sizeof(T));
+#pragma unroll
+    for (u32& word : words) word = __shfl_sync(0xffffffffu, word, lane);
+    memcpy(&x, words, sizeof(T));
+    return x;
+  }
+}
+
+template <class S, class R, class F, class T, class L>
+TV_DEV Tile<T, S> reduce(u32 smem, const Tile<T, L>& x, F combine) {
+  Tile<T, S> out;
+  bool seen[S::regs] = {};
+#pragma unroll
+  for (int r = 0; r < L::regs; ++r) {
+    const int s = R::slot[r];
+    out.v[s] = seen[s] ? combine(out.v[s], x.v[r]) : x.v[r];
+    seen[s] = true;
+  }
+#pragma unroll
+  for (int bit = 0; bit < 5; ++bit) {
+    if (R::lanes >> bit & 1) {
+#pragma unroll
+      for (int s = 0; s < S::regs; ++s) {
+        // The lower lane's value comes first on both sides, so that both get the same bits.
+        const T other = shuffle_words(out.v[s], lane_id() ^ (1u << bit));
+        out.v[s] = lane_id() >> bit & 1 ? combine(other, out.v[s]) : combine(out.v[s], other);
+      }
+    }
+  }
+  if constexpr (R::warps != 0) {
+    T* scratch = reinterpret_cast<T*>(shared_memory + smem);
+    barrier();
+#pragma unroll
+    for (int s = 0; s < S::regs; ++s) scratch[(warp_id() * S::regs + s) * 32 + lane_id()] = out.v[s];
+    barrier();
+    const u32 base = warp_id() & ~R::warps;
+#pragma unroll
+    for (int s = 0; s < S::regs; ++s) {
+      T total = scratch[(base * S::regs + s) * 32 + lane_id()];
+#pragma unroll
+      for (u32 w = 1; w < R::warp_count; ++w) {
+        if ((w & ~R::warps) == 0) total = combine(total, scratch[((base | w) * S::regs + s) * 32 + lane_id()]);
+      }
+      out.v[s] = total;
+    }
+  }
+  return out;
+}
+
+struct AddOp { template <class T> TV_DEV T operator()(T x, T y) const { return add(x, y); } };
+struct MulOp { template <class T> TV_DEV T operator()(T x, T y) const { return mul(x, y); } };
+struct MaxOp { template <class T> TV_DEV T operator()(T x, T y) const { return maximum<false>(x, y); } };
+struct MinOp { template <class T> TV_DEV T operator()(T x, T y) const { return minimum<false>(x, y); } };
+struct AndOp { template <class T> TV_DEV T operator()(T x, T y) const { return bit_and(x, y); } };
+struct OrOp { template <class T> TV_DEV T operator()(T x, T y) const { return bit_or(x, y); } };
+struct XorOp { template <class T> TV_DEV T operator()(T x, T y) const { return bit_xor(x, y); } };
+
+template <class A, class B>
+struct Pair {
+  A first;
+  B second;
+};
+// NaN loses to every number, then the lowest index.
+struct ArgMaxOp {
+  template <class P> TV_DEV P operator()(P x, P y) const {
+    const auto a = number(x.first), b = number(y.first);
+    const bool x_nan = a != a, y_nan = b != b;
+    const bool take_x = x_nan != y_nan ? y_nan : (a > b || (!(b > a) && x.second < y.second));
+    return take_x ? x : y;
+  }
+};
+struct ArgMinOp {
+  template <class P> TV_DEV P operator()(P x, P y) const {
+    const auto a = number(x.first), b = number(y.first);
+    const bool x_nan = a != a, y_nan = b != b;
+    const bool take_x = x_nan != y_nan ? y_nan : (a < b || (!(b < a) && x.second < y.second));
+    return take_x ? x : y;
+  }
+};
+template <class A, class B, class L>
+TV_DEV Tile<Pair<A, B>, L> pack(const Tile<A, L>& a, const Tile<B, L>& b) {
+  Tile<Pair<A, B>, L> out;
+#pragma unroll
+  for (int r = 0; r < L::regs; ++r) out.v[r] = Pair<A, B>{a.v[r], b.v[r]};
+  return out;
+}
+template <class A, class B, class L>
+TV_DEV Tile<A, L> first_of(const Tile<Pair<A, B>, L>& x) { return map<A, L>([](Pair<A, B> p) { return p.first; }, x); }
+template <class A, class B, class L>
+TV_DEV Tile<B, L> second_of(const Tile<Pair<A, B>, L>& x) { return map<B, L>([](Pair<A, B> p) { return p.second; }, x); }
+
+// A full reduction leaves one register of a rank-0 layout: the scalar.
+template <class T, class S>
+TV_DEV T scalar_of(const Tile<T, S>& x) { return x.v[0]; }
+
+}  // namespace tv
