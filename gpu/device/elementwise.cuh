@@ -99,8 +99,11 @@ template <class T> TV_DEV T where(bool c, T x, T y) { return c ? x : y; }
 
 // --- minimum, maximum: a NaN loses (or wins), -0 < +0 ---
 template <bool PropagateNan, class T> TV_DEV T maximum(T x, T y) {
-  if constexpr (is_narrow_float<T>) return convert<T>(maximum<PropagateNan>(to_f32(x), to_f32(y)));
-  else if constexpr (same<T, f32>) {
+  if constexpr (is_narrow_float<T>) {
+    // One of the operands as it is: a conversion back would saturate an infinity of fp8.
+    const f32 a = to_f32(x), b = to_f32(y), m = maximum<PropagateNan>(a, b);
+    return bits_of(m) == bits_of(a) || (m != m && a != a) ? x : y;
+  } else if constexpr (same<T, f32>) {
     f32 r;
     if constexpr (PropagateNan) asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y));
     else asm("max.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y));
@@ -112,8 +115,11 @@ template <bool PropagateNan, class T> TV_DEV T maximum(T x, T y) {
   } else return x > y ? x : y;
 }
 template <bool PropagateNan, class T> TV_DEV T minimum(T x, T y) {
-  if constexpr (is_narrow_float<T>) return convert<T>(minimum<PropagateNan>(to_f32(x), to_f32(y)));
-  else if constexpr (same<T, f32>) {
+  if constexpr (is_narrow_float<T>) {
+    // One of the operands as it is: a conversion back would saturate an infinity of fp8.
+    const f32 a = to_f32(x), b = to_f32(y), m = minimum<PropagateNan>(a, b);
+    return bits_of(m) == bits_of(a) || (m != m && a != a) ? x : y;
+  } else if constexpr (same<T, f32>) {
     f32 r;
     if constexpr (PropagateNan) asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y));
     else asm("min.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y));
