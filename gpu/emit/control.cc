@@ -1,0 +1,105 @@
+// Loops, branches and blocks: C++ statements over mutable result variables. A region's arguments are other names of the loop's results.
+#include "gpu/emit/printer.h"
+
+namespace tilevm::gpu {
+
+// targets = values, all at once: a value that is itself one of the targets is copied first.
+void Printer::AssignAll(const std::vector<std::string>& targets, const std::vector<ir::ValueId>& values) {
+  std::vector<std::string> sources;
+  std::set<std::string> written;
+  for (size_t i = 0; i < targets.size(); ++i) {
+    std::string source = Name(values[i]);
+    if (source != targets[i] && written.count(source) != 0) {
+      const std::string copy = absl::StrCat("old", next_label_++);
+      Line("const auto ", copy, " = ", source, ";");
+      source = copy;
+    }
+    sources.push_back(source);
+    written.insert(targets[i]);
+  }
+  // The copies must be taken before anything is written.
+  for (size_t i = 0; i < targets.size(); ++i) {
+    if (sources[i] != targets[i]) Line(targets[i], " = ", sources[i], ";");
+  }
+}
+
+absl::Status Printer::PrintRegion(const ir::Region& region, const ir::Op* owner) {
+  for (const ir::Op& op : region.ops) TILEVM_RETURN_IF_ERROR(PrintOp(op, owner, region));
+  return absl::OkStatus();
+}
+
+absl::Status Printer::PrintFor(const ir::Op& op) {
+  const ir::Region& body = op.regions[0];
+  for (size_t i = 0; i < op.results.size(); ++i) Line(Declared(op.results[i]), " = ", Name(op.operands[3 + i]), ";");
+  for (size_t i = 0; i < op.results.size(); ++i) names_[body.args[1 + i]] = Name(op.results[i]);
+  // What the body does last is before what it does first.
+  if (Accesses(body, true)) pending_writes_.insert(-1);
+  if (Accesses(body, false)) pending_reads_.insert(-1);
+  const std::string iv = Name(body.args[0]), type = CudaType(TypeOf(body.args[0]).elem), trips = absl::StrCat("trips", next_label_++);
+  const std::string step = op.FindAttr("step") != nullptr ? absl::StrCat(op.IntAttr("step")) : Name(op.operands[2]);
+  Line(type, " ", iv, " = ", Name(op.operands[0]), ";");
+  Line("#pragma unroll 1");
+  Line("for (u64 ", trips, " = trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, "); ", trips, " != 0; --", trips, ", ", iv, " = add(", iv,
+       ", static_cast<", type, ">(", step, "))) {");
+  ++depth_;
+  TILEVM_RETURN_IF_ERROR(PrintRegion(body, &op));
+  --depth_;
+  Line("}");
+  return absl::OkStatus();
+}
+
+absl::Status Printer::PrintWhile(const ir::Op& op) {
+  for (size_t i = 0; i < op.results.size(); ++i) Line(Declared(op.results[i]), " = ", Name(op.operands[i]), ";");
+  for (const ir::Region& region : op.regions) {
+    for (size_t i = 0; i < op.results.size(); ++i) names_[region.args[i]] = Name(op.results[i]);
+    if (Accesses(region, true)) pending_writes_.insert(-1);
+    if (Accesses(region, false)) pending_reads_.insert(-1);
+  }
+  Line("while (true) {");
+  ++depth_;
+  TILEVM_RETURN_IF_ERROR(PrintRegion(op.regions[0], &op));
+  TILEVM_RETURN_IF_ERROR(PrintRegion(op.regions[1], &op));
+  --depth_;
+  Line("}");
+  return absl::OkStatus();
+}
+
+absl::Status Printer::PrintIf(const ir::Op& op) {
+  for (ir::ValueId result : op.results) Line(Declared(result), ";");
+  Line("if (", Name(op.operands[0]), ") {");
+  const auto reads = pending_reads_, writes = pending_writes_;
+  ++depth_;
+  TILEVM_RETURN_IF_ERROR(PrintRegion(op.regions[0], &op));
+  --depth_;
+  const auto then_reads = pending_reads_, then_writes = pending_writes_;
+  pending_reads_ = reads;
+  pending_writes_ = writes;
+  Line("} else {");
+  ++depth_;
+  TILEVM_RETURN_IF_ERROR(PrintRegion(op.regions[1], &op));
+  --depth_;
+  Line("}");
+  pending_reads_.insert(then_reads.begin(), then_reads.end());
+  pending_writes_.insert(then_writes.begin(), then_writes.end());
+  return absl::OkStatus();
+}
+
+absl::Status Printer::PrintBlock(const ir::Op& op) {
+  for (ir::ValueId result : op.results) Line(Declared(result), ";");
+  const int number = next_label_++;
+  Line("{");
+  ++depth_;
+  blocks_.push_back({number, &op});
+  const absl::Status status = PrintRegion(op.regions[0], &op);
+  blocks_.pop_back();
+  TILEVM_RETURN_IF_ERROR(status);
+  --depth_;
+  Line("}");
+  Line("end", number, ":;");
+  // An exit may have left before a barrier that the rest of the block had.
+  pending_reads_.insert(-1);
+  pending_writes_.insert(-1);
+  return absl::OkStatus();
+}
+
+}  // namespace tilevm::gpu

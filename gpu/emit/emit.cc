@@ -1,0 +1,169 @@
+// The kernel around the ops: names, parameters, the entry.
+#include "gpu/emit/emit.h"
+
+#include <cctype>
+#include <cstring>
+
+#include "gpu/emit/printer.h"
+#include "isa/eval.h"
+
+namespace tilevm::gpu {
+namespace {
+
+// Words that a name may not be: C++'s and the templates' that the text calls.
+bool IsReserved(const std::string& name) {
+  static const auto* const kWords = new std::set<std::string>{
+      "alignas", "asm", "auto", "bool", "break", "case", "catch", "char", "class", "const", "constexpr", "continue", "default", "delete", "do", "double",
+      "else", "enum", "explicit", "extern", "false", "float", "for", "friend", "goto", "if", "inline", "int", "long", "mutable", "namespace", "new",
+      "operator", "or", "and", "not", "xor", "private", "protected", "public", "register", "return", "short", "signed", "sizeof", "static", "struct",
+      "switch", "template", "this", "throw", "true", "try", "typedef", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "while",
+      "exp", "log", "sin", "cos", "sqrt", "abs", "add", "sub", "mul", "load", "store", "where", "cast", "map", "pack", "reduce", "arange", "splat", "zeros",
+      "round", "floor", "ceil", "tan", "erf", "lt", "le", "gt", "ge", "eq", "ne", "neg", "mod", "fma", "min", "max", "index", "tv", "barrier", "packed",
+      "f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "same", "pick", "number", "stored", "shuffle", "join", "constant",
+      "relabel", "convert", "maximum", "minimum", "exp2", "log2", "tanh", "rsqrt", "invert", "bitcast", "fragment", "mma", "wide", "y0", "y1", "yn", "j0", "j1", "jn"};
+  return kWords->count(name) != 0;
+}
+
+std::string Identifier(const std::string& name) {
+  std::string out;
+  for (char c : name) out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  if (out.empty() || std::isdigit(static_cast<unsigned char>(out[0]))) out = "k" + out;
+  return out;
+}
+
+}  // namespace
+
+std::string CudaType(isa::ElemType elem) {
+  const std::string name = elem.dtype == isa::DType::kI1 ? "bool" : std::string(isa::Name(elem.dtype));
+  return elem.pointer ? name + "*" : name;
+}
+
+std::string CudaConstant(isa::DType dtype, const ir::Attr& value) {
+  const std::string type = CudaType({dtype, false});
+  if (dtype == isa::DType::kI1) {
+    const auto* boolean = std::get_if<bool>(&value);
+    const auto* integer = std::get_if<int64_t>(&value);
+    return (boolean != nullptr && *boolean) || (integer != nullptr && *integer != 0) ? "true" : "false";
+  }
+  if (isa::IsFloat(dtype)) {
+    const double number = std::holds_alternative<double>(value) ? std::get<double>(value) : 0.0;
+    uint64_t f64_bits;
+    std::memcpy(&f64_bits, &number, sizeof(number));
+    const isa::Scalar bits = isa::EvalCast(isa::DType::kF64, dtype, isa::Rounding::kNearestEven, isa::Scalar{f64_bits});
+    // As bits, with the value beside them: NaN payloads and -0 survive.
+    return absl::StrCat("constant<", type, ">(0x", absl::Hex(bits.bits), "u", isa::BitWidth(dtype) == 64 ? "ll" : "", " /* ", number, " */)");
+  }
+  int64_t integer = std::holds_alternative<int64_t>(value) ? std::get<int64_t>(value) : 0;
+  if (const auto* boolean = std::get_if<bool>(&value)) integer = *boolean ? 1 : 0;
+  if (integer >= 0 && integer <= INT32_MAX) return dtype == isa::DType::kI32 ? absl::StrCat(integer) : absl::StrCat(type, "(", integer, ")");
+  if (integer < 0 && integer > INT32_MIN) return absl::StrCat(type, "(", integer, ")");
+  return absl::StrCat("static_cast<", type, ">(0x", absl::Hex(static_cast<uint64_t>(integer)), "ull)");
+}
+
+std::string Printer::Name(ir::ValueId id) {
+  if (!names_[id].empty()) return names_[id];
+  std::string name = Identifier(kernel().values[id].name);
+  if (kernel().values[id].name.empty()) name = absl::StrCat("v", id);
+  if (IsReserved(name) || !taken_.insert(name).second) {
+    name = absl::StrCat(name, "_", id);
+    taken_.insert(name);
+  }
+  return names_[id] = name;
+}
+
+std::string Printer::TypeName(ir::ValueId id) {
+  const std::string elem = CudaType(TypeOf(id).elem);
+  return IsTile(id) ? absl::StrCat("Tile<", elem, ", ", LayoutName(id), ">") : elem;
+}
+
+std::string Printer::Declared(ir::ValueId id) { return absl::StrCat(TypeName(id), " ", Name(id)); }
+
+void Printer::Place(Loc loc) {
+  if (!options_.line_directives || !loc.known() || loc == place_) return;
+  if (loc.line != place_.line || loc.file != place_.file) absl::StrAppend(&body_, "#line ", loc.line, " \"f", std::max(loc.file, 0), "\"\n");
+  place_ = loc;
+}
+
+int Printer::BaseOf(ir::ValueId pointer) { return pointer < base_.size() ? base_[pointer] : -1; }
+
+// Which parameter each pointer value comes from: through splats, broadcasts, shape ops, additions and conversions; loops keep it if they agree.
+void Printer::CollectBases(const ir::Region& region) {
+  for (const ir::Op& op : region.ops) {
+    if (op.op == isa::Op::kFor || op.op == isa::Op::kWhile) {
+      const size_t first = op.op == isa::Op::kFor ? 3 : 0, skip = op.op == isa::Op::kFor ? 1 : 0;
+      for (size_t i = 0; i < op.results.size(); ++i) {
+        const int base = BaseOf(op.operands[first + i]);
+        for (const ir::Region& inner : op.regions) base_[inner.args[skip + i]] = base;
+        base_[op.results[i]] = base;
+      }
+      for (const ir::Region& inner : op.regions) CollectBases(inner);
+      // A carried pointer that changes its base could be either.
+      const ir::Region& body = op.regions.back();
+      for (size_t i = 0; i < op.results.size() && i < body.ops.back().operands.size(); ++i) {
+        if (BaseOf(body.ops.back().operands[i]) != base_[op.results[i]]) {
+          base_[op.results[i]] = -1;
+          for (const ir::Region& inner : op.regions) base_[inner.args[skip + i]] = -1;
+        }
+      }
+      continue;
+    }
+    for (const ir::Region& inner : op.regions) CollectBases(inner);
+    if (op.results.empty() || !TypeOf(op.results[0]).elem.pointer || op.operands.empty()) continue;
+    switch (op.op) {
+      case isa::Op::kSplat: case isa::Op::kBroadcast: case isa::Op::kExpandDims: case isa::Op::kReshape: case isa::Op::kPermute: case isa::Op::kPtrAdd:
+      case isa::Op::kConvertLayout: case isa::Op::kBitcast:
+        base_[op.results[0]] = BaseOf(op.operands[0]);
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+bool Printer::Accesses(const ir::Region& region, bool writes) {
+  for (const ir::Op& op : region.ops) {
+    const isa::Effect effect = isa::Info(op.op).effect;
+    if (effect == isa::Effect::kReadsWrites || effect == (writes ? isa::Effect::kWrites : isa::Effect::kReads)) return true;
+    for (const ir::Region& inner : op.regions) {
+      if (Accesses(inner, writes)) return true;
+    }
+  }
+  return false;
+}
+
+void Printer::OrderAccess(ir::ValueId pointer, bool writes) {
+  const int base = BaseOf(pointer);
+  auto meets = [&](const std::set<int>& pending) {
+    if (pending.empty()) return false;
+    if (!options_.no_alias || base < 0) return true;
+    return pending.count(base) != 0 || pending.count(-1) != 0;
+  };
+  if (meets(pending_writes_) || (writes && meets(pending_reads_))) {
+    Line("barrier();");
+    pending_reads_.clear();
+    pending_writes_.clear();
+  }
+  (writes ? pending_writes_ : pending_reads_).insert(base);
+}
+
+absl::StatusOr<Emitted> Printer::Run() {
+  names_.resize(kernel().values.size());
+  base_.assign(kernel().values.size(), -1);
+  for (size_t i = 0; i < kernel().params.size(); ++i) base_[kernel().params[i].value] = static_cast<int>(i);
+  CollectBases(kernel().body);
+  std::string params;
+  for (const ir::Param& param : kernel().params) absl::StrAppend(&params, params.empty() ? "" : ", ", Declared(param.value));
+  TILEVM_RETURN_IF_ERROR(PrintRegion(kernel().body, nullptr));
+
+  Emitted out;
+  out.entry = Identifier(kernel().name);
+  out.threads = 32 * options_.num_warps;
+  out.smem_bytes = smem_bytes_;
+  out.text = absl::StrCat("#include \"device/all.cuh\"\nusing namespace tv;\n", declarations_, "extern \"C\" __global__ void __launch_bounds__(", out.threads,
+                          ") ", out.entry, "(", params, ") {\n", body_, "}\n");
+  return out;
+}
+
+absl::StatusOr<Emitted> EmitCuda(const layout::LayoutKernel& kernel, const EmitOptions& options) { return Printer(kernel, options).Run(); }
+
+}  // namespace tilevm::gpu

@@ -1,0 +1,39 @@
+// emit: tile IR with layouts as CUDA C++ over the templates of gpu/device, in the form that docs/gpu.md shows.
+#ifndef TILEVM_GPU_EMIT_EMIT_H_
+#define TILEVM_GPU_EMIT_EMIT_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "specializer/layout/assign.h"
+
+namespace tilevm::gpu {
+
+struct EmitOptions {
+  int num_warps = 4;
+  // How many registers of a row one access of this load or store may move: addresses contiguous, aligned to that many elements, one mask value for
+  // all. 1 is always right.
+  std::function<int64_t(const ir::Op&)> vector;
+  // No two pointer parameters reach the same memory where one of them is written: the launcher has looked.
+  bool no_alias = true;
+  bool line_directives = true;
+};
+
+struct Emitted {
+  std::string text;          // includes only files of gpu/device
+  std::string entry;         // name of the kernel in the cubin
+  int threads = 128;
+  int64_t smem_bytes = 0;    // dynamic
+};
+
+// kUnimplemented with the place for an op that has no template yet.
+absl::StatusOr<Emitted> EmitCuda(const layout::LayoutKernel& kernel, const EmitOptions& options);
+
+
+}  // namespace tilevm::gpu
+
+#endif  // TILEVM_GPU_EMIT_EMIT_H_

@@ -1,0 +1,144 @@
+// Kernels in assembly, down to a cubin for several targets. What the text computes is checked on a GPU by tools/gpu_check.
+#include "gpu/emit/emit.h"
+
+#include "absl/strings/str_cat.h"
+#include "frontends/asm/assemble.h"
+#include "gpu/device/headers.h"
+#include "gpu/nvrtc/nvrtc.h"
+#include "gtest/gtest.h"
+#include "specializer/partial_eval/evaluator.h"
+#include "specializer/passes/passes.h"
+
+namespace tilevm::gpu {
+namespace {
+
+using specializer::ArgSpec;
+
+ArgSpec Pointer(isa::DType dtype) {
+  ArgSpec spec;
+  spec.kind = ArgSpec::Kind::kTyped;
+  spec.type = isa::PointerType(dtype);
+  spec.divisible_by_16 = true;
+  return spec;
+}
+ArgSpec Int() {
+  ArgSpec spec;
+  spec.kind = ArgSpec::Kind::kTyped;
+  spec.type = isa::ScalarType(isa::DType::kI32);
+  return spec;
+}
+ArgSpec Static(int64_t value) {
+  ArgSpec spec;
+  spec.value = specializer::Value::Int(value);
+  return spec;
+}
+
+Emitted Emit(const std::string& text, std::vector<ArgSpec> args) {
+  auto module = ::tilevm::assembly::Assemble(text, "case.tasm");
+  EXPECT_TRUE(module.ok()) << module.status();
+  specializer::Evaluator evaluator(&*module, nullptr);
+  auto function = evaluator.Global("kernel");
+  EXPECT_TRUE(function.ok()) << function.status();
+  specializer::SpecializationKey key;
+  key.args = std::move(args);
+  auto kernel = evaluator.Specialize(*function, key);
+  EXPECT_TRUE(kernel.ok()) << FormatDiagnostic(kernel.status(), module->files);
+  auto passed = specializer::RunPasses(*std::move(kernel));
+  EXPECT_TRUE(passed.ok()) << passed.status();
+  auto laid_out = layout::AssignLayouts(*passed, {});
+  EXPECT_TRUE(laid_out.ok()) << laid_out.status();
+  auto emitted = EmitCuda(*laid_out, {});
+  EXPECT_TRUE(emitted.ok()) << FormatDiagnostic(emitted.status(), module->files);
+  return emitted.ok() ? *emitted : Emitted();
+}
+
+void CompileForAll(const Emitted& emitted) {
+  auto nvrtc = Nvrtc::Load();
+  if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();
+  for (const char* arch : {"sm_80", "sm_90a", "sm_100a"}) {
+    CompileRequest request;
+    request.source = emitted.text;
+    request.headers = DeviceHeaderTexts();
+    request.arch = arch;
+    auto result = (*nvrtc)->Compile(request);
+    ASSERT_TRUE(result.ok()) << arch << ": " << result.status() << "\n" << emitted.text;
+  }
+}
+
+TEST(Emit, VectorAdd) {
+  const Emitted emitted = Emit(R"(
+kernel (x: ptr<f32>, y: ptr<f32>, z: ptr<f32>, n: i32, B: constexpr)
+    %pid := program_id 0
+    %start = mul %pid, %B
+    %i = arange 0, %B
+    %offs = add %start, %i
+    %mask = lt %offs, %n
+    %px = add %x, %offs
+    %a = load %px, %mask
+    %py = add %y, %offs
+    %b = load %py, %mask
+    %c = add %a, %b
+    %pz = add %z, %offs
+    store %pz, %c, %mask
+)",
+                               {Pointer(isa::DType::kF32), Pointer(isa::DType::kF32), Pointer(isa::DType::kF32), Int(), Static(1024)});
+  EXPECT_NE(emitted.text.find("program_id<0>()"), std::string::npos) << emitted.text;
+  EXPECT_EQ(emitted.smem_bytes, 0);
+  EXPECT_EQ(emitted.text.find("barrier();"), std::string::npos) << "no two accesses meet";
+  CompileForAll(emitted);
+}
+
+TEST(Emit, SoftmaxOfRows) {
+  const Emitted emitted = Emit(R"(
+kernel (x: ptr<f32>, z: ptr<f32>, stride: i32, n: i32, B: constexpr)
+    %row := program_id 0
+    %start = mul %row, %stride
+    %i = arange 0, %B
+    %mask = lt %i, %n
+    %offs = add %start, %i
+    %px = add %x, %offs
+    %v = load %px, %mask, other=-inf
+    %m = max %v, axis=0
+    %s = sub %v, %m
+    %e = exp %s
+    %t = sum %e, axis=0
+    %q = truediv %e, %t
+    %pz = add %z, %offs
+    store %pz, %q, %mask
+)",
+                               {Pointer(isa::DType::kF32), Pointer(isa::DType::kF32), Int(), Int(), Static(4096)});
+  EXPECT_GT(emitted.smem_bytes, 0);
+  CompileForAll(emitted);
+}
+
+TEST(Emit, DotOfTilesOnTensorCores) {
+  for (const char* dtype : {"f16", "bf16"}) {
+    const Emitted emitted = Emit(absl::StrCat("kernel (a: ptr<", dtype, ">, b: ptr<", dtype, R"(>, c: ptr<f32>, K: i32)
+    %i = arange 0, 64
+    %row = expand_dims %i, 1
+    %col = expand_dims %i, 0
+    %k = arange 0, 32
+    %kc = expand_dims %k, 0
+    %kr = expand_dims %k, 1
+    %ra = mul %row, %K
+    %oa = add %ra, %kc
+    %pa = add %a, %oa
+    %rb = mul %kr, 64
+    %ob = add %rb, %col
+    %pb = add %b, %ob
+    %va = load %pa
+    %vb = load %pb
+    %d = dot %va, %vb
+    %rc = mul %row, 64
+    %oc = add %rc, %col
+    %pc = add %c, %oc
+    store %pc, %d
+)"),
+                                 {Pointer(*isa::DTypeFromName(dtype)), Pointer(*isa::DTypeFromName(dtype)), Pointer(isa::DType::kF32), Int()});
+    EXPECT_NE(emitted.text.find("dot_mma"), std::string::npos) << emitted.text;
+    CompileForAll(emitted);
+  }
+}
+
+}  // namespace
+}  // namespace tilevm::gpu

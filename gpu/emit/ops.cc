@@ -1,0 +1,299 @@
+// One statement for each op.
+#include <cmath>
+
+#include "gpu/emit/printer.h"
+#include "specializer/passes/rewriter.h"
+
+namespace tilevm::gpu {
+namespace {
+
+using isa::Op;
+
+// Function of the templates for an elementwise op; the mnemonic unless C++ or CUDA has that word.
+std::string Function(const ir::Op& op) {
+  switch (op.op) {
+    case Op::kAbs: return "abs_";
+    case Op::kFma: return "fma_";
+    default: return std::string(isa::Mnemonic(op.op));
+  }
+}
+
+int CacheCode(const ir::Op& op, bool store) {
+  const absl::string_view cache = op.StringAttr("cache_modifier");
+  if (op.BoolAttr("volatile")) return 4;
+  const char* const names[2][5] = {{"", ".ca", ".cg", ".cs", ".cv"}, {"", ".wb", ".cg", ".cs", ".wt"}};
+  for (int i = 1; i < 5; ++i) {
+    if (cache == names[store][i]) return i;
+  }
+  return 0;
+}
+int EvictCode(const ir::Op& op) {
+  const absl::string_view evict = op.StringAttr("eviction_policy");
+  return evict == "evict_first" ? 1 : evict == "evict_last" ? 2 : 0;
+}
+
+absl::Status NotYet(const ir::Op& op) {
+  return UnimplementedAt(op.loc, isa::Mnemonic(op.op), ": the CUDA engine has no template for it yet; the CPU engine runs it");
+}
+
+}  // namespace
+
+absl::Status Printer::PrintElementwise(const ir::Op& op) {
+  const ir::ValueId result = op.results[0];
+  std::string args;
+  for (ir::ValueId operand : op.operands) {
+    if (operand != ir::kNoValue) absl::StrAppend(&args, args.empty() ? "" : ", ", Name(operand));
+  }
+  std::string function = Function(op);
+  const std::string type = CudaType(TypeOf(result).elem);
+  if (op.op == Op::kCast) {
+    function = absl::StrCat("cast<", type, op.StringAttr("rounding") == "rtz" ? ", true>" : ">");
+  } else if (op.op == Op::kBitcast) {
+    function = absl::StrCat("bitcast<", type, ">");
+  } else if (op.op == Op::kMaximum || op.op == Op::kMinimum) {
+    function = absl::StrCat(function, op.BoolAttr("propagate_nan") ? "<true>" : "<false>");
+  } else if (op.op == Op::kFDiv && op.BoolAttr("ieee_rounding")) {
+    function = "truediv";
+  }
+  Line("auto ", Name(result), " = ", function, "(", args, ");");
+  return absl::OkStatus();
+}
+
+absl::Status Printer::PrintShape(const ir::Op& op) {
+  const ir::ValueId result = op.results[0], operand = op.operands[0];
+  if (op.op == Op::kBroadcast || !IsTile(operand) || !IsTile(result)) {
+    if (!IsTile(operand)) {
+      Line("auto ", Name(result), " = splat<", LayoutName(result), ">(", Name(operand), ");");
+      return absl::OkStatus();
+    }
+    if (!IsTile(result)) {
+      Line("auto ", Name(result), " = scalar_of(", Name(operand), ");");
+      return absl::OkStatus();
+    }
+    // Register r of the result is the register of the operand with the same coordinates where the operand is wide.
+    const layout::LinearLayout &from = LayoutOf(operand), &to = LayoutOf(result);
+    std::vector<uint32_t> source;
+    for (int64_t r = 0; r < to.register_count(); ++r) {
+      const auto at = to.Coordinates(to.IndexOf({static_cast<uint32_t>(r), 0, 0}));
+      uint32_t index = 0;
+      for (size_t axis = 0; axis < at.size(); ++axis) {
+        index = index * static_cast<uint32_t>(from.shape()[axis]) + static_cast<uint32_t>(from.shape()[axis] == 1 ? 0 : at[axis]);
+      }
+      source.push_back(from.PlaceOf(index).reg);
+    }
+    Line("auto ", Name(result), " = move_registers<", LayoutName(result), ", ", SourceTable(source), ">(", Name(operand), ");");
+    return absl::OkStatus();
+  }
+  Line("auto ", Name(result), " = relabel<", LayoutName(result), ">(", Name(operand), ");");
+  return absl::OkStatus();
+}
+
+absl::Status Printer::PrintConvert(const ir::Op& op) {
+  const ir::ValueId result = op.results[0], operand = op.operands[0];
+  const layout::LinearLayout &from = LayoutOf(operand), &to = LayoutOf(result);
+  const layout::Conversion conversion = layout::Convert(from, to);
+  switch (conversion.kind) {
+    case layout::Conversion::Kind::kNone:
+      Line("auto ", Name(result), " = relabel<", LayoutName(result), ">(", Name(operand), ");");
+      break;
+    case layout::Conversion::Kind::kRegisters:
+      Line("auto ", Name(result), " = move_registers<", LayoutName(result), ", ", SourceTable(conversion.source), ">(", Name(operand), ");");
+      break;
+    case layout::Conversion::Kind::kShuffle:
+      Line("auto ", Name(result), " = convert_shuffle<", LayoutName(result), ", ", ShuffleTable(conversion), ">(", Name(operand), ");");
+      break;
+    case layout::Conversion::Kind::kShared: {
+      const int elem_bytes = isa::StorageBytes(TypeOf(result).elem);
+      const layout::SharedLayout shared = layout::ChooseShared(from, to, elem_bytes);
+      UseShared(TypeOf(result).elem_count() * elem_bytes);
+      Line("auto ", Name(result), " = convert_shared<", LayoutName(result), ", ", SharedTable(shared), ">(0, ", Name(operand), ");");
+      break;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Printer::PrintLoad(const ir::Op& op) {
+  const ir::ValueId result = op.results[0], pointer = op.operands[0], mask = op.operand(1), other = op.operand(2);
+  OrderAccess(pointer, false);
+  const std::string type = CudaType(TypeOf(result).elem);
+  if (!IsTile(result)) {
+    Line("auto ", Name(result), " = load_scalar<", CacheCode(op, false), ", ", EvictCode(op), ">(", Name(pointer), ", ",
+         mask == ir::kNoValue ? "true" : Name(mask), ", ", other == ir::kNoValue ? absl::StrCat("zero_of<", type, ">()") : Name(other), ");");
+    return absl::OkStatus();
+  }
+  const int64_t vector = options_.vector ? options_.vector(op) : 1;
+  const std::string call = absl::StrCat("load<", std::min(vector, LayoutOf(result).register_count()), ", ", CacheCode(op, false), ", ", EvictCode(op), ">(");
+  if (mask == ir::kNoValue) {
+    Line("auto ", Name(result), " = ", call, Name(pointer), ");");
+  } else {
+    Line("auto ", Name(result), " = ", call, Name(pointer), ", ", Name(mask), ", ",
+         other == ir::kNoValue ? absl::StrCat("zeros<", type, ", ", LayoutName(result), ">()") : Name(other), ");");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Printer::PrintStore(const ir::Op& op) {
+  const ir::ValueId pointer = op.operands[0], value = op.operands[1], mask = op.operand(2);
+  OrderAccess(pointer, true);
+  if (!IsTile(value)) {
+    Line("store_scalar<", CacheCode(op, true), ", ", EvictCode(op), ">(", Name(pointer), ", ", Name(value), ", ",
+         mask == ir::kNoValue ? "true" : Name(mask), ");");
+    return absl::OkStatus();
+  }
+  const int64_t vector = std::min(options_.vector ? options_.vector(op) : 1, LayoutOf(value).register_count());
+  Line("store<", vector, ", ", CacheCode(op, true), ", ", EvictCode(op), ">(", Name(pointer), ", ", Name(value), mask == ir::kNoValue ? "" : ", ",
+       mask == ir::kNoValue ? "" : Name(mask), ");");
+  return absl::OkStatus();
+}
+
+absl::Status Printer::PrintReduce(const ir::Op& op) {
+  const absl::string_view kind = op.StringAttr("kind");
+  static const std::map<absl::string_view, const char*>* const kOps = new std::map<absl::string_view, const char*>{
+      {"add", "AddOp"}, {"mul", "MulOp"}, {"max", "MaxOp"}, {"min", "MinOp"}, {"and", "AndOp"}, {"or", "OrOp"}, {"xor", "XorOp"},
+      {"argmax", "ArgMaxOp"}, {"argmin", "ArgMinOp"}};
+  auto found = kOps->find(kind);
+  if (found == kOps->end()) return NotYet(op);
+  const int axis = static_cast<int>(op.IntAttr("axis"));
+  const layout::LinearLayout& from = LayoutOf(op.operands[0]);
+  const layout::LinearLayout to = from.Sliced(axis);
+  // Which bits run along the axis: those whose basis vanishes in the slice although it moved in the tile.
+  auto reduced = [](const layout::Bases& wide, const layout::Bases& narrow) {
+    uint32_t mask = 0;
+    for (size_t i = 0; i < wide.size(); ++i) {
+      if (wide[i] != 0 && narrow[i] == 0) mask |= 1u << i;
+    }
+    return mask;
+  };
+  std::vector<uint32_t> slot;
+  int bit = 0;
+  for (int a = static_cast<int>(from.shape().size()) - 1; a > axis; --a) bit += layout::Log2(from.shape()[a]);
+  const int width = layout::Log2(from.shape()[axis]);
+  for (int64_t r = 0; r < from.register_count(); ++r) {
+    const layout::Basis index = from.IndexOf({static_cast<uint32_t>(r), 0, 0});
+    slot.push_back(to.PlaceOf((index & ((1u << bit) - 1)) | (index >> (bit + width) << bit)).reg);
+  }
+  const uint32_t warps = reduced(from.warp(), to.warp());
+  std::string slots;
+  for (uint32_t s : slot) absl::StrAppend(&slots, slots.empty() ? "" : ", ", s);
+  const std::string table = Table(absl::StrCat("\n  static constexpr int slot[", slot.size(), "] = {", slots, "};\n  static constexpr u32 lanes = ",
+                                               reduced(from.lane(), to.lane()), ", warps = ", warps, ", warp_count = ", from.warp_count(), ";\n"),
+                                  'R');
+  const bool pair = op.operands.size() == 2;
+  if (op.operands.size() > 2) return NotYet(op);
+  int64_t elem_bytes = isa::StorageBytes(TypeOf(op.operands[0]).elem);
+  if (pair) elem_bytes = std::max<int64_t>(8, elem_bytes * 2);
+  if (warps != 0) UseShared(from.warp_count() * to.register_count() * 32 * elem_bytes);
+  const std::string input = pair ? absl::StrCat("pack(", Name(op.operands[0]), ", ", Name(op.operands[1]), ")") : Name(op.operands[0]);
+  const std::string made = absl::StrCat("reduced", next_label_++);
+  Line("auto ", made, " = reduce<", LayoutName(to), ", ", table, ">(0, ", input, ", ", found->second, "{});");
+  for (size_t i = 0; i < op.results.size(); ++i) {
+    std::string part = pair ? absl::StrCat(i == 0 ? "first_of(" : "second_of(", made, ")") : made;
+    if (!IsTile(op.results[i])) {
+      part = absl::StrCat("scalar_of(", part, ")");
+    } else if (LayoutOf(op.results[i]) != to) {
+      return absl::InternalError(absl::StrCat("emit: the result of reduce is not the slice of its operand: ", LayoutOf(op.results[i]).ToString(),
+                                              ", not ", to.ToString()));
+    }
+    Line("auto ", Name(op.results[i]), " = ", part, ";");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Printer::PrintDot(const ir::Op& op) {
+  const ir::ValueId result = op.results[0], a = op.operands[0], b = op.operands[1], acc = op.operands[2];
+  const isa::Type &ta = TypeOf(a), &tb = TypeOf(b), &tc = TypeOf(result);
+  const int rank = tc.rank();
+  const int64_t m = tc.shape[rank - 2], n = tc.shape[rank - 1], k = ta.shape[rank - 1], batches = rank == 3 ? tc.shape[0] : 1;
+  const layout::LinearLayout& lc = LayoutOf(result);
+  // Is it the fragment layout of some arrangement of warps?
+  const int64_t warps = lc.warp_count();
+  for (int64_t warps_m = 1; warps_m <= warps; warps_m *= 2) {
+    const int64_t warps_n = warps / warps_m;
+    const int bits = isa::BitWidth(ta.elem.dtype);
+    if (m < 16 || n < 8 || layout::LinearLayout::MmaAccumulator(tc.shape, static_cast<int>(warps_m), static_cast<int>(warps_n)) != lc) continue;
+    if (layout::LinearLayout::MmaOperandA(ta.shape, bits, static_cast<int>(warps_m), static_cast<int>(warps_n)) != LayoutOf(a) ||
+        layout::LinearLayout::MmaOperandB(tb.shape, bits, static_cast<int>(warps_m), static_cast<int>(warps_n)) != LayoutOf(b)) {
+      continue;
+    }
+    const int64_t k_step = bits == 16 ? 16 : bits == 8 ? 32 : 8;
+    const int64_t m_steps = std::max<int64_t>(1, m / 16 / warps_m), n_steps = std::max<int64_t>(1, n / 8 / warps_n);
+    const std::string table = Table(absl::StrCat("\n  static constexpr int m_steps = ", m_steps, ", n_steps = ", n_steps, ", k_steps = ", k / k_step,
+                                                 ", batches = ", batches, ";\n  static constexpr bool n_pairs = ", n_steps > 1 ? "true" : "false", ";\n"),
+                                    'D');
+    Line("auto ", Name(result), " = dot_mma<", table, ">(", Name(a), ", ", Name(b), ", ", Name(acc), ");");
+    return absl::OkStatus();
+  }
+  const std::string table = Table(absl::StrCat("\n  static constexpr int m = ", m, ", n = ", n, ", k = ", k, ", batches = ", batches, ";\n"), 'D');
+  UseShared(batches * (m + n) * k * isa::StorageBytes(tc.elem));
+  Line("auto ", Name(result), " = dot_fma<", table, ">(0, ", Name(a), ", ", Name(b), ", ", Name(acc), ");");
+  return absl::OkStatus();
+}
+
+absl::Status Printer::PrintOp(const ir::Op& op, const ir::Op* owner, const ir::Region& region) {
+  Place(op.loc);
+  const ir::ValueId result = op.results.empty() ? ir::kNoValue : op.results[0];
+  switch (op.op) {
+    case Op::kConst:
+      if (TypeOf(result).elem.pointer) {
+        Line(Declared(result), " = nullptr;");
+      } else {
+        Line(Declared(result), " = ", CudaConstant(TypeOf(result).elem.dtype, *op.FindAttr("value")), ";");
+      }
+      return absl::OkStatus();
+    case Op::kSplat:
+      Line("auto ", Name(result), " = splat<", LayoutName(result), ">(", Name(op.operands[0]), ");");
+      return absl::OkStatus();
+    case Op::kArange:
+      Line("auto ", Name(result), " = arange<", LayoutName(result), ">(", op.IntAttr("start"), ");");
+      return absl::OkStatus();
+    case Op::kProgramId: case Op::kNumPrograms:
+      Line("auto ", Name(result), " = ", isa::Mnemonic(op.op), "<", op.IntAttr("axis"), ">();");
+      return absl::OkStatus();
+    case Op::kBroadcast: case Op::kReshape: case Op::kExpandDims: case Op::kPermute: return PrintShape(op);
+    case Op::kConvertLayout: return PrintConvert(op);
+    case Op::kLoad: return PrintLoad(op);
+    case Op::kStore: return PrintStore(op);
+    case Op::kReduce: return PrintReduce(op);
+    case Op::kDot: return PrintDot(op);
+    case Op::kFor: return PrintFor(op);
+    case Op::kWhile: return PrintWhile(op);
+    case Op::kIf: return PrintIf(op);
+    case Op::kBlock: return PrintBlock(op);
+    case Op::kDebugBarrier:
+      Line("barrier();");
+      pending_reads_.clear();
+      pending_writes_.clear();
+      return absl::OkStatus();
+    case Op::kAssume: return absl::OkStatus();
+    case Op::kYield: {
+      if (owner == nullptr || !(owner->op == Op::kFor || owner->op == Op::kWhile || owner->op == Op::kIf || owner->op == Op::kBlock)) return absl::OkStatus();
+      const bool test = owner->op == Op::kWhile && &region == &owner->regions[0];
+      std::vector<std::string> targets;
+      for (ir::ValueId id : owner->results) targets.push_back(Name(id));
+      std::vector<ir::ValueId> values(op.operands.begin() + (test ? 1 : 0), op.operands.end());
+      if (test) {
+        const std::string go = absl::StrCat("go", next_label_++);
+        Line("const bool ", go, " = ", Name(op.operands[0]), ";");
+        AssignAll(targets, values);
+        Line("if (!", go, ") break;");
+      } else {
+        AssignAll(targets, values);
+      }
+      return absl::OkStatus();
+    }
+    case Op::kExit: {
+      const BlockLabel& block = blocks_[blocks_.size() - 1 - static_cast<size_t>(op.IntAttr("depth"))];
+      std::vector<std::string> targets;
+      for (ir::ValueId id : block.op->results) targets.push_back(Name(id));
+      AssignAll(targets, std::vector<ir::ValueId>(op.operands.begin(), op.operands.end()));
+      Line("goto end", block.number, ";");
+      return absl::OkStatus();
+    }
+    default:
+      if (specializer::IsElementwise(op.op)) return PrintElementwise(op);
+      return NotYet(op);
+  }
+}
+
+}  // namespace tilevm::gpu

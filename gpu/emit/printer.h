@@ -1,0 +1,97 @@
+// The state of printing one kernel: names, layouts and tables already declared, shared memory in use. emit.cc drives it; ops.cc, control.cc and
+// layouts.cc print the families.
+#ifndef TILEVM_GPU_EMIT_PRINTER_H_
+#define TILEVM_GPU_EMIT_PRINTER_H_
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "gpu/emit/emit.h"
+
+namespace tilevm::gpu {
+
+std::string CudaType(isa::ElemType elem);                 // "f32", "bool", "f16*"
+std::string CudaConstant(isa::DType dtype, const ir::Attr& value);
+
+class Printer {
+ public:
+  Printer(const layout::LayoutKernel& kernel, const EmitOptions& options) : lk_(kernel), options_(options) {}
+
+  absl::StatusOr<Emitted> Run();
+
+ private:
+  struct BlockLabel {
+    int number;
+    const ir::Op* op;
+  };
+
+  // --- names and types ---
+  const ir::Kernel& kernel() const { return lk_.kernel; }
+  const isa::Type& TypeOf(ir::ValueId id) const { return kernel().TypeOf(id); }
+  bool IsTile(ir::ValueId id) const { return id != ir::kNoValue && lk_.HasLayout(id); }
+  std::string Name(ir::ValueId id);
+  std::string Declared(ir::ValueId id);                   // "f32 x" or "Tile<f32, L0> x"
+  std::string TypeName(ir::ValueId id);
+  const layout::LinearLayout& LayoutOf(ir::ValueId id) const { return lk_.LayoutOf(id); }
+
+  // --- text ---
+  template <typename... Parts>
+  void Line(const Parts&... parts) {
+    absl::StrAppend(&body_, std::string(2 * depth_, ' '), parts..., "\n");
+  }
+  void Place(Loc loc);                                    // #line, when it changes
+
+  // --- layouts.cc ---
+  std::string LayoutName(const layout::LinearLayout& layout);  // declares it on first use
+  std::string LayoutName(ir::ValueId id) { return LayoutName(LayoutOf(id)); }
+  std::string SourceTable(const std::vector<uint32_t>& source);
+  std::string SharedTable(const layout::SharedLayout& shared);
+  std::string ShuffleTable(const layout::Conversion& conversion);
+  std::string Table(const std::string& body, char prefix);     // one struct for each text
+
+  // --- ops ---
+  absl::Status PrintRegion(const ir::Region& region, const ir::Op* owner);
+  absl::Status PrintOp(const ir::Op& op, const ir::Op* owner, const ir::Region& region);
+  absl::Status PrintElementwise(const ir::Op& op);
+  absl::Status PrintShape(const ir::Op& op);
+  absl::Status PrintConvert(const ir::Op& op);
+  absl::Status PrintLoad(const ir::Op& op);
+  absl::Status PrintStore(const ir::Op& op);
+  absl::Status PrintReduce(const ir::Op& op);
+  absl::Status PrintDot(const ir::Op& op);
+  absl::Status PrintFor(const ir::Op& op);
+  absl::Status PrintWhile(const ir::Op& op);
+  absl::Status PrintIf(const ir::Op& op);
+  absl::Status PrintBlock(const ir::Op& op);
+  void AssignAll(const std::vector<std::string>& targets, const std::vector<ir::ValueId>& values);
+
+  // Shared scratch: every use begins and ends with a barrier, so all share the same bytes.
+  void UseShared(int64_t bytes) { smem_bytes_ = std::max(smem_bytes_, bytes); }
+  // A barrier where this access may meet an earlier one of another thread of the program.
+  void OrderAccess(ir::ValueId pointer, bool writes);
+  int BaseOf(ir::ValueId pointer);                        // parameter that a pointer comes from; -1 if several or unknown
+  void CollectBases(const ir::Region& region);
+  static bool Accesses(const ir::Region& region, bool writes);
+
+  const layout::LayoutKernel& lk_;
+  const EmitOptions& options_;
+  std::string declarations_, body_;
+  int depth_ = 1;
+  std::vector<std::string> names_;
+  std::set<std::string> taken_;
+  std::map<std::string, std::string> tables_;
+  std::vector<BlockLabel> blocks_;
+  int next_label_ = 0;
+  int64_t smem_bytes_ = 0;
+  Loc place_;
+  std::vector<int> base_;
+  std::set<int> pending_reads_, pending_writes_;          // bases touched since the last barrier; -1 is any
+};
+
+}  // namespace tilevm::gpu
+
+#endif  // TILEVM_GPU_EMIT_PRINTER_H_
