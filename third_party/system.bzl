@@ -13,7 +13,6 @@ _LIBRARIES = [
     "gtest",
     "nlohmann_json",
     "sodium",
-    "xsimd",
     "xxhash",
     "zstd",
 ]
