@@ -101,6 +101,27 @@ TEST(Engine, AStatementThatFailsSaysSoWhenItsNameIsAskedFor) {
   EXPECT_TRUE(absl::StrContains(program->Defined("size").message(), "nowhere.size")) << program->Defined("size");
 }
 
+// Host values nest as deep as a program likes; nothing that walks or frees them may exhaust the native stack.
+TEST(Engine, DeepAndCyclicHostValues) {
+  EXPECT_EQ(RunMain("x = []\nfor i in range(200000): x = [x]\nd = {}\nfor i in range(200000): d = {1: d}\n"), "");
+  EXPECT_EQ(RunMain("class N: pass\nh = None\nfor i in range(100000):\n    n = N()\n    n.next = h\n    h = n\n"), "");
+  EXPECT_TRUE(absl::StrContains(RunMain("x = []\nx.append(x)\ny = []\ny.append(y)\nprint(x == y)\n"), "RecursionError"));
+  EXPECT_TRUE(absl::StrContains(RunMain("import torch\nt = 1\nfor i in range(50000): t = [t]\ntorch.tensor(t)\n"), "deeper than 8"));
+  EXPECT_TRUE(absl::StrContains(RunMain(R"py(
+import torch
+import triton
+import triton.language as tl
+@triton.jit
+def k(x, t):
+    tl.store(x, 1)
+t = 1
+for i in range(20000):
+    t = (t,)
+k[(1,)](torch.zeros(1), t)
+)py"),
+                                "deeper than 64"));
+}
+
 TEST(Engine, CallsAHostFunction) {
   auto program = Load(Engine::Create(), kAdd);
   std::vector<float> x = {1, 2, 3}, y = {10, 20, 30};

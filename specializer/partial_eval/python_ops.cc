@@ -283,11 +283,13 @@ absl::StatusOr<Value> Evaluator::Impl::Binary(Op op, const Value& x, const Value
 }
 
 absl::StatusOr<bool> Evaluator::Impl::LessThan(const Value& x, const Value& y, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckStack(loc));
   TILEVM_ASSIGN_OR_RETURN(Value less, Binary(Op::kLt, x, y, loc));
   return Truth(less, loc);
 }
 
 absl::StatusOr<bool> Evaluator::Impl::Equals(const Value& x, const Value& y, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckStack(loc));  // lists may be deep, or hold themselves
   if (x.is(ValueKind::kObject) || y.is(ValueKind::kObject)) {
     if (x.kind() != y.kind()) return false;
     if (x.payload() == y.payload()) return true;

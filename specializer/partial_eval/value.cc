@@ -385,6 +385,36 @@ std::string Str(const Value& value) {
   return Repr(value);
 }
 
+void Dispose(std::vector<Value> values) {
+  thread_local std::vector<Value>* pending = nullptr;
+  if (pending != nullptr) {
+    for (Value& value : values) pending->push_back(std::move(value));
+    return;
+  }
+  pending = &values;
+  while (!values.empty()) {
+    Value last = std::move(values.back());
+    values.pop_back();
+    last = Value();  // its payload, if this was the last holder, appends what it held
+  }
+  pending = nullptr;
+}
+
+DictPayload::~DictPayload() {
+  std::vector<Value> held;
+  for (auto& [key, value] : entries) {
+    held.push_back(std::move(key));
+    held.push_back(std::move(value));
+  }
+  Dispose(std::move(held));
+}
+
+InstancePayload::~InstancePayload() {
+  std::vector<Value> held;
+  for (auto& [name, value] : attributes) held.push_back(std::move(value));
+  Dispose(std::move(held));
+}
+
 bool StaticEqual(const Value& a, const Value& b) { return EqualAt(a, b, 0); }
 
 Value* DictFind(DictPayload& dict, const Value& key) {

@@ -122,12 +122,19 @@ struct UnboundPayload : Payload {
   std::string name;
   Loc loc;
 };
+// Values may nest without end (a linked list, a list in a list in a list): what holds values lets go of them one after another, not one inside another.
+void Dispose(std::vector<Value> values);
+
 struct ItemsPayload : Payload {  // tuple, list
+  ItemsPayload() = default;
+  ~ItemsPayload() override { Dispose(std::move(items)); }
   std::vector<Value> items;
   std::string class_name;               // of a named tuple, else ""
   std::vector<std::string> field_names;  // of a named tuple, else empty
 };
 struct DictPayload : Payload {
+  DictPayload() = default;
+  ~DictPayload() override;
   std::vector<std::pair<Value, Value>> entries;  // in order of insertion; small, searched linearly
 };
 struct RangePayload : Payload {
@@ -167,6 +174,8 @@ struct ClassPayload : Payload {
   std::vector<std::pair<std::string, Value>> attributes;
 };
 struct InstancePayload : Payload {
+  InstancePayload() = default;
+  ~InstancePayload() override;
   Value type;
   std::vector<std::pair<std::string, Value>> attributes;
 };

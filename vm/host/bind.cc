@@ -67,11 +67,14 @@ Value OptionOf(const Value& kernel, absl::string_view name) {
   return v == nullptr ? Value() : *v;
 }
 
+constexpr int kMaxTupleDepth = 64;
+
 struct Rules {
   std::string name;               // of the parameter, for messages
   std::optional<isa::ElemType> annotated;
   bool specialize = true;         // the ==1 rule and divisibility
   bool align = true;              // divisibility
+  int depth = 0;                     // of tuples around this value
 };
 
 // "i64", "f32", "ptr<f32>"; other annotations say nothing.
@@ -174,6 +177,8 @@ absl::StatusOr<ArgSpec> SpecOf(const Value& value, const Rules& rules, Loc loc) 
       spec.field_names = items->field_names;
       for (size_t i = 0; i < items->items.size(); ++i) {
         Rules inner;
+        inner.depth = rules.depth + 1;
+        if (inner.depth > kMaxTupleDepth) return InvalidAt(loc, "an argument nests tuples deeper than ", kMaxTupleDepth);
         inner.name = absl::StrCat(rules.name, "[", i, "]");
         TILEVM_ASSIGN_OR_RETURN(ArgSpec item, SpecOf(items->items[i], inner, loc));
         spec.items.push_back(std::move(item));
@@ -195,10 +200,10 @@ absl::StatusOr<ArgSpec> SpecOf(const Value& value, const Rules& rules, Loc loc) 
 }
 
 // True if a tensor hides in the value.
-bool HoldsTensor(const Value& value) {
+bool HoldsTensor(const Value& value, int depth = 0) {
   if (AsTensor(value) != nullptr) return true;
-  if (value.is(ValueKind::kTuple) || value.is(ValueKind::kList)) return std::any_of(value.items().begin(), value.items().end(), HoldsTensor);
-  return false;
+  if (depth > kMaxTupleDepth || !(value.is(ValueKind::kTuple) || value.is(ValueKind::kList))) return false;
+  return std::any_of(value.items().begin(), value.items().end(), [&](const Value& item) { return HoldsTensor(item, depth + 1); });
 }
 
 }  // namespace

@@ -149,6 +149,7 @@ absl::StatusOr<Value> Eye(HostCall& call) {
 absl::Status Flatten(const HostCall& call, const Value& v, size_t depth, Shape& shape, std::vector<Value>& out) {
   if (v.is(ValueKind::kList) || v.is(ValueKind::kTuple)) {
     const int64_t n = static_cast<int64_t>(v.items().size());
+    if (depth >= static_cast<size_t>(isa::kMaxRank)) return call.Error(absl::StrCat("nested lists are deeper than ", isa::kMaxRank));
     if (depth == shape.size() && out.empty()) shape.push_back(n);
     if (depth >= shape.size() || shape[depth] != n) return call.Error("nested lists differ in length");
     for (const Value& item : v.items()) TILEVM_RETURN_IF_ERROR(Flatten(call, item, depth + 1, shape, out));
