@@ -60,6 +60,20 @@ kernel_args=(n_elements=1000 "x_ptr=randn(n_elements, seed=1)" "y_ptr=ones(n_ele
 grid='cdiv(n_elements, BLOCK_SIZE)'
 check "run a kernel" 0 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_args[@]}" --grid "$grid" -o output_ptr=source.npy -o x_ptr=x.npy --check
 says out "--check found nothing"
+cat >notes.py <<'PY'
+import triton
+import triton.language as tl
+@triton.jit
+def same(x):
+    tl.store(x, 1.0)
+@triton.jit
+def copy(x, y):
+    tl.store(y, tl.load(x))
+PY
+check "a race of equal values is a note" 0 "$tilevm" run notes.py same 'x=zeros(1)' --grid 4 --check
+says err "note: same-value race"
+check "an uninitialised read says where the value comes from" 3 "$tilevm" run notes.py copy 'x=empty(1)' 'y=zeros(1)' --grid 1 --check
+says err "note: where the value comes from"
 check compile 0 "$tilevm" compile "$examples/vector_add.py" -o vector_add.tbc
 says out "identity "
 identity=$(grep -o 'identity [0-9a-f]*' out)

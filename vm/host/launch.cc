@@ -141,9 +141,16 @@ std::string FormatReport(const Report& report, const std::vector<SourceFile>& fi
   if (report.count > 1) absl::StrAppend(&text, " (", report.count, " lanes in all)");
   absl::Status status = InvalidAt(report.loc, Name(report.kind), ": ", text, "; program (", absl::StrJoin(report.program, ", "), ")");
   if (report.other_loc.known()) {
-    status = WithNote(status, report.other_loc, absl::StrCat("the other access, by program (", absl::StrJoin(report.other_program, ", "), ")"));
+    // Without a second program the other place is where the value came from.
+    status = WithNote(status, report.other_loc,
+                      report.other_program[0] < 0 ? "where the value comes from"
+                                                  : absl::StrCat("the other access, by program (", absl::StrJoin(report.other_program, ", "), ")"));
   }
-  return FormatDiagnostic(status, files);
+  std::string text_of = FormatDiagnostic(status, files);
+  if (report.note) {
+    if (const size_t at = text_of.find("error: "); at != std::string::npos) text_of.replace(at, 5, "note");
+  }
+  return text_of;
 }
 
 absl::StatusOr<Value> HostWorld::Launch(Evaluator& evaluator, const Value& kernel, const Value& grid, const CallArgs& call, Loc loc) {
