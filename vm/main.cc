@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "absl/strings/str_cat.h"
 #include "vm/cli/cli.h"
 
 namespace tilevm::vm::cli {
@@ -35,6 +36,9 @@ int main(int argc, char** argv) {
   AddConversions(app, &exit_code);
   AddInfo(app, &exit_code);
   AddInspect(app, &exit_code);
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands([&](CLI::App* verb) { return verb->get_name() == argv[1]; }).empty()) {
+    return Misuse(absl::StrCat("there is no verb '", argv[1], "'; tilevm --help lists them"));
+  }
   // CLI11 reports a wrong command line by an exception.
   try {
     app.parse(argc, argv);
@@ -44,6 +48,10 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "tilevm: %s\n", error.what());
     return kFailed;
   }
-  std::fflush(stdout);
+  // Output that did not arrive (a full disk behind a redirection) is a failure too.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    std::fprintf(stderr, "tilevm: standard output cannot be written\n");
+    return exit_code == kOk ? kFailed : exit_code;
+  }
   return exit_code;
 }

@@ -51,6 +51,9 @@ for verb in run compile as dis info verify inspect; do
 done
 check "no verb" 2 "$tilevm"
 check "unknown verb" 2 "$tilevm" fly
+says err "there is no verb 'fly'"
+check "output that cannot be written" 1 bash -c "'$tilevm' info '$examples/vector_add.py' >/dev/full"
+says err "standard output cannot be written"
 check "unknown option" 2 "$tilevm" run --fly "$examples/vector_add.py"
 
 check "run a file" 0 "$tilevm" run "$examples/vector_add.py"
