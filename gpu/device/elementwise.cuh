@@ -1,4 +1,4 @@
-// Elementwise ops on scalars, and on tiles register by register. 16-bit and 8-bit floats compute in f32 and round once (design section 6).
+// Elementwise ops on scalars, and on tiles register by register. 16-bit and 8-bit floats compute in f32 and round once (docs/semantics.md).
 //
 // Nothing here makes a fused multiply-add but fma: -fmad=false, and __fmaf_rn stands alone.
 #pragma once

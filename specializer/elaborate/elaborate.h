@@ -45,7 +45,7 @@ absl::StatusOr<Value> DescriptorAttr(Elaborator& elaborator, const Value& descri
 // and the other atomics.
 absl::StatusOr<Value> DescriptorMethod(Elaborator& elaborator, const Value& descriptor, absl::string_view name, const CallArgs& args, Loc loc);
 
-// The op bind on one static number: a strong rank-0 tensor of its literal type (triton-surface 4.1). Tensors, dtypes, None pass; tuples go
+// The op bind on one static number: a strong rank-0 tensor of its literal type (docs/semantics.md). Tensors, dtypes, None pass; tuples go
 // element by element; a string, function or list is an error that names `name`.
 absl::StatusOr<Value> BindValue(Elaborator& elaborator, const Value& value, absl::string_view name, Loc loc);
 

@@ -1,7 +1,7 @@
 // Typed tile IR: a kernel specialized to argument types, constexpr values and facts. Every value has a static type and shape.
 //
 // The same op enum as the bytecode (isa/ops.def, levels Bytecode, Typed and Machine), each Op obeying its row's signature. Structured control
-// flow by regions; an Op's operands are ids into Kernel::values. The rules of every op's meaning are design section 6 and isa/eval.h.
+// flow by regions; an Op's operands are ids into Kernel::values. The rules of every op's meaning are docs/semantics.md and isa/eval.h.
 //
 //   const         attribute "value" (int or float bits by the result type; Attr int64_t for integers, i1 and pointers (0 only), double for floats)
 //   for           operands lo, hi, step, inits...; region(iv, carried...) ends in yield; results as inits. iv has the type of lo. The trip

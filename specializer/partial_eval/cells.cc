@@ -15,7 +15,7 @@ namespace tilevm::specializer {
 
 namespace {
 
-// What a kernel sees of Python's builtins (triton-surface 4.1). bool and str serve as the second argument of isinstance.
+// What a kernel sees of Python's builtins (docs/semantics.md). bool and str serve as the second argument of isinstance.
 bool VisibleInKernels(absl::string_view name) {
   for (absl::string_view visible : {"float", "int", "len", "list", "range", "min", "max", "print", "isinstance", "getattr", "hasattr", "tuple", "bool", "str"}) {
     if (name == visible) return true;

@@ -1,6 +1,6 @@
 // Elements of every dtype as the three types that host arithmetic is done in: float (f16, bf16, fp8, f32), double (f64, and exact work) and
 // int64_t (integers; u64 by its bits). Storing rounds to nearest even, wraps integers, and saturates float to int (NaN is 0), as the kernels
-// do (design section 6).
+// do (docs/semantics.md).
 #ifndef TILEVM_VM_HOST_CONVERT_H_
 #define TILEVM_VM_HOST_CONVERT_H_
 
