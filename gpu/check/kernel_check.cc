@@ -14,15 +14,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "frontends/triton/compile.h"
+#include "gpu/compile/generate.h"
 #include "gpu/device/headers.h"
 #include "gpu/driver/api.h"
-#include "gpu/emit/emit.h"
 #include "gpu/nvrtc/nvrtc.h"
 #include "isa/eval.h"
 #include "isa/status.h"
-#include "specializer/analysis/access_plan.h"
-#include "specializer/analysis/axis_facts.h"
-#include "specializer/layout/assign.h"
 #include "specializer/partial_eval/evaluator.h"
 #include "specializer/passes/passes.h"
 #include "vm/interp/interp.h"
@@ -105,6 +102,7 @@ absl::Status RunCase(const Device& device, const std::string& folder, const Case
     }
     key.args.push_back(spec);
   }
+  key.options.num_warps = c.num_warps;
   auto start = std::chrono::steady_clock::now();
   auto lap = [&] {
     const auto now = std::chrono::steady_clock::now();
@@ -116,25 +114,8 @@ absl::Status RunCase(const Device& device, const std::string& folder, const Case
   TILEVM_ASSIGN_OR_RETURN(ir::Kernel kernel, specializer::RunPasses(std::move(typed)));
   const double specialize_ms = lap();
 
-  layout::LayoutOptions layouts;
-  layouts.num_warps = c.num_warps;
-  const analysis::AxisFacts before(kernel, {.trust_signs = true});
-  layouts.access = [&](const ir::Op& op) {
-    const analysis::Access access = analysis::AccessOf(kernel, before, op);
-    return layout::LayoutOptions::Access{access.vector, access.kind == analysis::AccessKind::kContiguous ? access.axis : -1};
-  };
-  TILEVM_ASSIGN_OR_RETURN(layout::LayoutKernel laid_out, layout::AssignLayouts(kernel, layouts));
-  const analysis::AxisFacts after(laid_out.kernel, {.trust_signs = true});
-  EmitOptions emit;
-  emit.num_warps = c.num_warps;
-  emit.vector = [&](const ir::Op& op) -> int64_t {
-    const analysis::Access access = analysis::AccessOf(laid_out.kernel, after, op);
-    const ir::ValueId pointer = op.operands[0];
-    if (access.kind != analysis::AccessKind::kContiguous || !laid_out.HasLayout(pointer)) return 1;
-    const int64_t widest = 16 / isa::StorageBytes(DType(laid_out.kernel.TypeOf(pointer).elem.dtype));
-    return std::min({access.vector, laid_out.LayoutOf(pointer).ContiguousElements(access.axis), std::max<int64_t>(widest, 1)});
-  };
-  TILEVM_ASSIGN_OR_RETURN(Emitted emitted, EmitCuda(laid_out, emit));
+  TILEVM_ASSIGN_OR_RETURN(const Target target, TargetOf(device.arch));
+  TILEVM_ASSIGN_OR_RETURN(Emitted emitted, Generate(kernel, target));
   const double emit_ms = lap();
   CompileRequest request;
   request.source = emitted.text;

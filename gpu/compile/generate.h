@@ -1,0 +1,33 @@
+// From a specialized kernel to CUDA C++: layouts, then the emitter, with what the facts and the target allow. No GPU, no NVRTC, no files.
+#ifndef TILEVM_GPU_COMPILE_GENERATE_H_
+#define TILEVM_GPU_COMPILE_GENERATE_H_
+
+#include "absl/status/statusor.h"
+#include "gpu/compile/target.h"
+#include "gpu/emit/emit.h"
+#include "specializer/ir/kernel.h"
+#include "specializer/layout/assign.h"
+
+namespace tilevm::gpu {
+
+// What the launcher promises to check (launch guards): each makes another variant of the same kernel.
+struct Promises {
+  bool no_alias = true;      // no buffer that the kernel writes overlaps another buffer of the launch
+  bool trust_signs = true;   // dividends of % and // are not negative, as Triton assumes (specializer/analysis/axis_facts.h)
+};
+
+struct GenerateOptions {
+  Promises promises;
+  bool line_directives = true;
+};
+
+// The kernel (after specializer::RunPasses) with a layout for each tile value: `inspect --stage layout`.
+absl::StatusOr<layout::LayoutKernel> LayOut(const ir::Kernel& kernel, const Target& target, const GenerateOptions& options);
+// The text, from the result of LayOut.
+absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& target, const GenerateOptions& options);
+// Both. kUnimplemented with a place for what has no template; kResourceExhausted if the shared memory is more than the target has.
+absl::StatusOr<Emitted> Generate(const ir::Kernel& kernel, const Target& target, const GenerateOptions& options = {});
+
+}  // namespace tilevm::gpu
+
+#endif  // TILEVM_GPU_COMPILE_GENERATE_H_
