@@ -1,4 +1,4 @@
-// Global memory: loads and stores of tiles, V registers to an access, and of scalars.
+// Global memory: one access of V registers of a tile (the emitter prints the loop over them), and scalars.
 //
 // Cache and eviction hints are those of PTX: Cache is "" 0, ".ca" 1, ".cg" 2, ".cs" 3, ".cv" 4 (loads); "" 0, ".wb" 1, ".cg" 2, ".cs" 3, ".wt" 4 (stores);
 // Evict is none 0, evict_first 1, evict_last 2. A masked-off access touches no memory.
@@ -14,78 +14,76 @@ template <> struct Word<4> { using type = u32; };
 template <> struct Word<8> { using type = u64; };
 template <> struct Word<16> { struct alignas(16) type { u32 w[4]; }; };
 
-#define TV_LD(Bytes, op, constraint, var)                                                                                         \
-  if constexpr (Cache == 1) asm volatile("ld.global.ca." op " %0, [%1];" : constraint(var) : "l"(p) : "memory");                  \
-  else if constexpr (Cache == 2) asm volatile("ld.global.cg." op " %0, [%1];" : constraint(var) : "l"(p) : "memory");             \
-  else if constexpr (Cache == 3) asm volatile("ld.global.cs." op " %0, [%1];" : constraint(var) : "l"(p) : "memory");             \
-  else if constexpr (Cache == 4) asm volatile("ld.volatile.global." op " %0, [%1];" : constraint(var) : "l"(p) : "memory");       \
-  else if constexpr (Evict == 1) asm volatile("ld.global.L1::evict_first." op " %0, [%1];" : constraint(var) : "l"(p) : "memory"); \
-  else if constexpr (Evict == 2) asm volatile("ld.global.L1::evict_last." op " %0, [%1];" : constraint(var) : "l"(p) : "memory");  \
-  else asm volatile("ld.global." op " %0, [%1];" : constraint(var) : "l"(p) : "memory");
+// Words under a predicate: no branch, so that many accesses are in flight at once. A word not loaded keeps its value.
+#define TV_MODS(mods, op, rest) "{.reg .pred p; setp.ne.b32 p, %" rest ", 0; @p " mods op
+#define TV_LD(mods, op, constraint) asm volatile("{.reg .pred p; setp.ne.b32 p, %2, 0; @p ld" mods "." op " %0, [%1];}" : "+" constraint(x) : "l"(p), "r"(on) : "memory")
+#define TV_LD4(mods, op, constraint)                                                                                                  \
+  asm volatile("{.reg .pred p; setp.ne.b32 p, %5, 0; @p ld" mods ".v4.u32 {%0, %1, %2, %3}, [%4];}"                                   \
+               : "+r"(x.w[0]), "+r"(x.w[1]), "+r"(x.w[2]), "+r"(x.w[3]) : "l"(p), "r"(on) : "memory")
+#define TV_LOAD(LD, op, constraint)                                        \
+  if constexpr (Cache == 1) LD(".global.ca", op, constraint);              \
+  else if constexpr (Cache == 2) LD(".global.cg", op, constraint);         \
+  else if constexpr (Cache == 3) LD(".global.cs", op, constraint);         \
+  else if constexpr (Cache == 4) LD(".volatile.global", op, constraint);   \
+  else if constexpr (Evict == 1) LD(".global.L1::evict_first", op, constraint); \
+  else if constexpr (Evict == 2) LD(".global.L1::evict_last", op, constraint);  \
+  else LD(".global", op, constraint);
 
 template <int Bytes, int Cache, int Evict>
-TV_DEV typename Word<Bytes>::type load_word(const void* p) {
-  if constexpr (Bytes == 1) { u32 x; TV_LD(1, "u8", "=r", x) return static_cast<u8>(x); }
-  else if constexpr (Bytes == 2) { u16 x; TV_LD(2, "u16", "=h", x) return x; }
-  else if constexpr (Bytes == 4) { u32 x; TV_LD(4, "u32", "=r", x) return x; }
-  else if constexpr (Bytes == 8) { u64 x; TV_LD(8, "u64", "=l", x) return x; }
-  else {
-    typename Word<16>::type x;
-#define TV_LD4(mods) asm volatile("ld" mods ".v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(x.w[0]), "=r"(x.w[1]), "=r"(x.w[2]), "=r"(x.w[3]) : "l"(p) : "memory")
-    if constexpr (Cache == 1) TV_LD4(".global.ca");
-    else if constexpr (Cache == 2) TV_LD4(".global.cg");
-    else if constexpr (Cache == 3) TV_LD4(".global.cs");
-    else if constexpr (Cache == 4) TV_LD4(".volatile.global");
-    else if constexpr (Evict == 1) TV_LD4(".global.L1::evict_first");
-    else if constexpr (Evict == 2) TV_LD4(".global.L1::evict_last");
-    else TV_LD4(".global");
-#undef TV_LD4
-    return x;
-  }
+TV_DEV typename Word<Bytes>::type load_word(const void* p, int on, typename Word<Bytes>::type otherwise) {
+  if constexpr (Bytes == 1) { u32 x = otherwise; TV_LOAD(TV_LD, "u8", "r") return static_cast<u8>(x); }
+  else if constexpr (Bytes == 2) { u16 x = otherwise; TV_LOAD(TV_LD, "u16", "h") return x; }
+  else if constexpr (Bytes == 4) { u32 x = otherwise; TV_LOAD(TV_LD, "u32", "r") return x; }
+  else if constexpr (Bytes == 8) { u64 x = otherwise; TV_LOAD(TV_LD, "u64", "l") return x; }
+  else { typename Word<16>::type x = otherwise; TV_LOAD(TV_LD4, "", "") return x; }
 }
 #undef TV_LD
+#undef TV_LD4
+#undef TV_LOAD
+#undef TV_MODS
 
-#define TV_ST(op, constraint, var)                                                                                        \
-  if constexpr (Cache == 2) asm volatile("st.global.cg." op " [%0], %1;" ::"l"(p), constraint(var) : "memory");           \
-  else if constexpr (Cache == 3) asm volatile("st.global.cs." op " [%0], %1;" ::"l"(p), constraint(var) : "memory");      \
-  else if constexpr (Cache == 4) asm volatile("st.global.wt." op " [%0], %1;" ::"l"(p), constraint(var) : "memory");      \
-  else asm volatile("st.global." op " [%0], %1;" ::"l"(p), constraint(var) : "memory");
+#define TV_ST(mods, op, constraint) asm volatile("{.reg .pred p; setp.ne.b32 p, %2, 0; @p st" mods "." op " [%0], %1;}" ::"l"(p), constraint(x), "r"(on) : "memory")
+#define TV_ST4(mods, op, constraint)                                                                          \
+  asm volatile("{.reg .pred p; setp.ne.b32 p, %5, 0; @p st" mods ".v4.u32 [%0], {%1, %2, %3, %4};}" ::"l"(p), \
+               "r"(x.w[0]), "r"(x.w[1]), "r"(x.w[2]), "r"(x.w[3]), "r"(on) : "memory")
+#define TV_STORE(ST, op, constraint)                                \
+  if constexpr (Cache == 2) ST(".global.cg", op, constraint);       \
+  else if constexpr (Cache == 3) ST(".global.cs", op, constraint);  \
+  else if constexpr (Cache == 4) ST(".global.wt", op, constraint);  \
+  else ST(".global", op, constraint);
 
 template <int Bytes, int Cache, int Evict>
-TV_DEV void store_word(void* p, typename Word<Bytes>::type x) {
-  if constexpr (Bytes == 1) { u32 w = x; TV_ST("u8", "r", w) }
-  else if constexpr (Bytes == 2) { TV_ST("u16", "h", x) }
-  else if constexpr (Bytes == 4) { TV_ST("u32", "r", x) }
-  else if constexpr (Bytes == 8) { TV_ST("u64", "l", x) }
-  else {
-#define TV_ST4(mods) asm volatile("st" mods ".v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(p), "r"(x.w[0]), "r"(x.w[1]), "r"(x.w[2]), "r"(x.w[3]) : "memory")
-    if constexpr (Cache == 2) TV_ST4(".global.cg");
-    else if constexpr (Cache == 3) TV_ST4(".global.cs");
-    else if constexpr (Cache == 4) TV_ST4(".global.wt");
-    else TV_ST4(".global");
-#undef TV_ST4
-  }
+TV_DEV void store_word(void* p, typename Word<Bytes>::type word, int on) {
+  if constexpr (Bytes == 1) { const u32 x = word; TV_STORE(TV_ST, "u8", "r") }
+  else if constexpr (Bytes == 2) { const u16 x = word; TV_STORE(TV_ST, "u16", "h") }
+  else if constexpr (Bytes == 4) { const u32 x = word; TV_STORE(TV_ST, "u32", "r") }
+  else if constexpr (Bytes == 8) { const u64 x = word; TV_STORE(TV_ST, "u64", "l") }
+  else { const auto& x = word; TV_STORE(TV_ST4, "", "") }
 }
 #undef TV_ST
+#undef TV_ST4
+#undef TV_STORE
 
-// V elements of T at p, as the widest words.
+// V elements of T at p, as the widest words; what is not loaded keeps its value.
 template <int V, int Cache, int Evict, class T>
-TV_DEV void load_vector(T* out, const T* p) {
+TV_DEV void load_vector(T* out, const T* p, bool on = true) {
   constexpr int bytes = V * static_cast<int>(sizeof(T)), word = bytes > 16 ? 16 : bytes;
 #pragma unroll
   for (int i = 0; i < bytes / word; ++i) {
-    const auto w = load_word<word, Cache, Evict>(reinterpret_cast<const char*>(p) + i * word);
+    typename Word<word>::type w;
+    memcpy(&w, reinterpret_cast<char*>(out) + i * word, word);
+    w = load_word<word, Cache, Evict>(reinterpret_cast<const char*>(p) + i * word, on, w);
     memcpy(reinterpret_cast<char*>(out) + i * word, &w, word);
   }
 }
 template <int V, int Cache, int Evict, class T>
-TV_DEV void store_vector(T* p, const T* x) {
+TV_DEV void store_vector(T* p, const T* x, bool on = true) {
   constexpr int bytes = V * static_cast<int>(sizeof(T)), word = bytes > 16 ? 16 : bytes;
 #pragma unroll
   for (int i = 0; i < bytes / word; ++i) {
     typename Word<word>::type w;
     memcpy(&w, reinterpret_cast<const char*>(x) + i * word, word);
-    store_word<word, Cache, Evict>(reinterpret_cast<char*>(p) + i * word, w);
+    store_word<word, Cache, Evict>(reinterpret_cast<char*>(p) + i * word, w, on);
   }
 }
 
@@ -93,42 +91,35 @@ TV_DEV void store_vector(T* p, const T* x) {
 template <class T> struct stored { using type = T; };
 template <> struct stored<bool> { using type = u8; };
 
-template <int V, int Cache = 0, int Evict = 0, class T, class L>
-TV_DEV Tile<T, L> load(const Tile<T*, L>& p) {
-  using S = typename stored<T>::type;
-  Tile<T, L> out;
+// One access of a tile: V registers from `out` on.
+template <int V, int Cache, int Evict, class T>
+TV_DEV void load_access(T* out, const T* p, bool on) {
+  if constexpr (same<T, bool>) {
+    u8 x[V];
 #pragma unroll
-  for (int r = 0; r < L::regs; r += V) {
-    S x[V];
-    load_vector<V, Cache, Evict>(x, reinterpret_cast<const S*>(p.v[r]));
+    for (int i = 0; i < V; ++i) x[i] = out[i] ? 1 : 0;
+    load_vector<V, Cache, Evict>(x, reinterpret_cast<const u8*>(p), on);
 #pragma unroll
-    for (int i = 0; i < V; ++i) {
-      if constexpr (same<T, bool>) out.v[r + i] = x[i] != 0;
-      else out.v[r + i] = x[i];
-    }
+    for (int i = 0; i < V; ++i) out[i] = x[i] != 0;
+  } else {
+    load_vector<V, Cache, Evict>(out, p, on);
   }
-  return out;
 }
-template <int V, int Cache = 0, int Evict = 0, class T, class L>
-TV_DEV Tile<T, L> load(const Tile<T*, L>& p, const Tile<bool, L>& mask, const Tile<T, L>& other) {
-  using S = typename stored<T>::type;
-  Tile<T, L> out;
+template <int V, int Cache, int Evict, class T>
+TV_DEV void load(T* out, const T* p, bool mask, T other) {
 #pragma unroll
-  for (int r = 0; r < L::regs; r += V) {
-    S x[V];
+  for (int i = 0; i < V; ++i) out[i] = other;
+  load_access<V, Cache, Evict>(out, p, mask);
+}
+template <int V, int Cache, int Evict, class T>
+TV_DEV void load(T* out, const T* p, bool mask, const T* other) {
 #pragma unroll
-    for (int i = 0; i < V; ++i) {
-      if constexpr (same<T, bool>) x[i] = other.v[r + i] ? 1 : 0;
-      else x[i] = other.v[r + i];
-    }
-    if (mask.v[r]) load_vector<V, Cache, Evict>(x, reinterpret_cast<const S*>(p.v[r]));
-#pragma unroll
-    for (int i = 0; i < V; ++i) {
-      if constexpr (same<T, bool>) out.v[r + i] = x[i] != 0;
-      else out.v[r + i] = x[i];
-    }
-  }
-  return out;
+  for (int i = 0; i < V; ++i) out[i] = other[i];
+  load_access<V, Cache, Evict>(out, p, mask);
+}
+template <int V, int Cache, int Evict, class T>
+TV_DEV void load(T* out, const T* p, bool mask = true) {
+  load<V, Cache, Evict>(out, p, mask, T{});
 }
 template <class T> TV_DEV T zero_of() { T x{}; return x; }
 template <class T, class L> TV_DEV Tile<T, L> zeros() { return splat<L>(zero_of<T>()); }
@@ -145,19 +136,10 @@ TV_DEV T load_scalar(const T* p, bool mask, T other) {
   else return x;
 }
 
-template <int V, int Cache = 0, int Evict = 0, class T, class L>
-TV_DEV void store(const Tile<T*, L>& p, const Tile<T, L>& value) {
+template <int V, int Cache, int Evict, class T>
+TV_DEV void store(T* p, const T* x, bool mask = true) {
   using S = typename stored<T>::type;
-#pragma unroll
-  for (int r = 0; r < L::regs; r += V) store_vector<V, Cache, Evict>(reinterpret_cast<S*>(p.v[r]), reinterpret_cast<const S*>(&value.v[r]));
-}
-template <int V, int Cache = 0, int Evict = 0, class T, class L>
-TV_DEV void store(const Tile<T*, L>& p, const Tile<T, L>& value, const Tile<bool, L>& mask) {
-  using S = typename stored<T>::type;
-#pragma unroll
-  for (int r = 0; r < L::regs; r += V) {
-    if (mask.v[r]) store_vector<V, Cache, Evict>(reinterpret_cast<S*>(p.v[r]), reinterpret_cast<const S*>(&value.v[r]));
-  }
+  store_vector<V, Cache, Evict>(reinterpret_cast<S*>(p), reinterpret_cast<const S*>(x), mask);
 }
 template <int Cache = 0, int Evict = 0, class T>
 TV_DEV void store_scalar(T* p, T value, bool mask) {

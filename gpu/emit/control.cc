@@ -25,6 +25,7 @@ void Printer::AssignAll(const std::vector<std::string>& targets, const std::vect
 
 absl::Status Printer::PrintRegion(const ir::Region& region, const ir::Op* owner) {
   for (const ir::Op& op : region.ops) TILEVM_RETURN_IF_ERROR(PrintOp(op, owner, region));
+  Flush();
   return absl::OkStatus();
 }
 
@@ -42,7 +43,9 @@ absl::Status Printer::PrintFor(const ir::Op& op) {
   Line("for (u64 ", trips, " = trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, "); ", trips, " != 0; --", trips, ", ", iv, " = add(", iv,
        ", static_cast<", type, ">(", step, "))) {");
   ++depth_;
+  const size_t scope = materialised_.size();
   TILEVM_RETURN_IF_ERROR(PrintRegion(body, &op));
+  EndScope(scope);
   --depth_;
   Line("}");
   return absl::OkStatus();
@@ -57,8 +60,10 @@ absl::Status Printer::PrintWhile(const ir::Op& op) {
   }
   Line("while (true) {");
   ++depth_;
+  const size_t scope = materialised_.size();
   TILEVM_RETURN_IF_ERROR(PrintRegion(op.regions[0], &op));
   TILEVM_RETURN_IF_ERROR(PrintRegion(op.regions[1], &op));
+  EndScope(scope);
   --depth_;
   Line("}");
   return absl::OkStatus();
@@ -69,7 +74,9 @@ absl::Status Printer::PrintIf(const ir::Op& op) {
   Line("if (", Name(op.operands[0]), ") {");
   const auto reads = pending_reads_, writes = pending_writes_;
   ++depth_;
+  const size_t scope = materialised_.size();
   TILEVM_RETURN_IF_ERROR(PrintRegion(op.regions[0], &op));
+  EndScope(scope);
   --depth_;
   const auto then_reads = pending_reads_, then_writes = pending_writes_;
   pending_reads_ = reads;
@@ -77,6 +84,7 @@ absl::Status Printer::PrintIf(const ir::Op& op) {
   Line("} else {");
   ++depth_;
   TILEVM_RETURN_IF_ERROR(PrintRegion(op.regions[1], &op));
+  EndScope(scope);
   --depth_;
   Line("}");
   pending_reads_.insert(then_reads.begin(), then_reads.end());
@@ -90,7 +98,9 @@ absl::Status Printer::PrintBlock(const ir::Op& op) {
   Line("{");
   ++depth_;
   blocks_.push_back({number, &op});
+  const size_t scope = materialised_.size();
   const absl::Status status = PrintRegion(op.regions[0], &op);
+  EndScope(scope);
   blocks_.pop_back();
   TILEVM_RETURN_IF_ERROR(status);
   --depth_;

@@ -20,7 +20,7 @@ bool IsReserved(const std::string& name) {
       "exp", "log", "sin", "cos", "sqrt", "abs", "add", "sub", "mul", "load", "store", "where", "cast", "map", "pack", "reduce", "arange", "splat", "zeros",
       "round", "floor", "ceil", "tan", "erf", "lt", "le", "gt", "ge", "eq", "ne", "neg", "mod", "fma", "min", "max", "index", "tv", "barrier", "packed",
       "f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "same", "pick", "number", "stored", "shuffle", "join", "constant",
-      "relabel", "convert", "maximum", "minimum", "exp2", "log2", "tanh", "rsqrt", "invert", "bitcast", "fragment", "mma", "wide", "y0", "y1", "yn", "j0", "j1", "jn"};
+      "relabel", "convert", "maximum", "minimum", "exp2", "log2", "tanh", "rsqrt", "invert", "bitcast", "fragment", "mma", "r", "i", "wide", "y0", "y1", "yn", "j0", "j1", "jn"};
   return kWords->count(name) != 0;
 }
 
@@ -37,6 +37,8 @@ std::string CudaType(isa::ElemType elem) {
   const std::string name = elem.dtype == isa::DType::kI1 ? "bool" : std::string(isa::Name(elem.dtype));
   return elem.pointer ? name + "*" : name;
 }
+
+std::string ConstType(isa::ElemType elem) { return elem.pointer ? CudaType(elem) + " const" : "const " + CudaType(elem); }
 
 std::string CudaConstant(isa::DType dtype, const ir::Attr& value) {
   const std::string type = CudaType({dtype, false});
@@ -139,6 +141,7 @@ void Printer::OrderAccess(ir::ValueId pointer, bool writes) {
     return pending.count(base) != 0 || pending.count(-1) != 0;
   };
   if (meets(pending_writes_) || (writes && meets(pending_reads_))) {
+    Flush();
     Line("barrier();");
     pending_reads_.clear();
     pending_writes_.clear();
@@ -151,6 +154,9 @@ absl::StatusOr<Emitted> Printer::Run() {
   base_.assign(kernel().values.size(), -1);
   for (size_t i = 0; i < kernel().params.size(); ++i) base_[kernel().params[i].value] = static_cast<int>(i);
   CollectBases(kernel().body);
+  uses_.resize(kernel().values.size());
+  lazy_.assign(kernel().values.size(), nullptr);
+  CollectUses(kernel().body);
   std::string params;
   for (const ir::Param& param : kernel().params) absl::StrAppend(&params, params.empty() ? "" : ", ", Declared(param.value));
   TILEVM_RETURN_IF_ERROR(PrintRegion(kernel().body, nullptr));
@@ -160,7 +166,7 @@ absl::StatusOr<Emitted> Printer::Run() {
   out.threads = 32 * options_.num_warps;
   out.smem_bytes = smem_bytes_;
   out.text = absl::StrCat("#include \"device/all.cuh\"\nusing namespace tv;\n", declarations_, "extern \"C\" __global__ void __launch_bounds__(", out.threads,
-                          ") ", out.entry, "(", params, ") {\n", body_, "}\n");
+                          ") ", out.entry, "(", params, ") {\n", prologue_, body_, "}\n");
   return out;
 }
 

@@ -14,29 +14,11 @@ std::string Array(const std::string& type, const std::string& name, const std::v
 
 std::vector<uint32_t> Ints(const layout::Bases& bases) { return std::vector<uint32_t>(bases.begin(), bases.end()); }
 
-// Index of register 0 of this thread: lane and warp bits are the bits of threadIdx.x, and runs of bits that move together are one shift.
+// Index of register 0 of this thread: lane and warp bits are the bits of threadIdx.x.
 std::string ThreadIndex(const layout::LinearLayout& layout) {
   std::vector<uint32_t> bases = Ints(layout.lane());
   for (layout::Basis basis : layout.warp()) bases.push_back(basis);
-  std::vector<std::string> terms;
-  for (size_t i = 0; i < bases.size();) {
-    size_t end = i + 1;
-    if (bases[i] == 0) {
-      i = end;
-      continue;
-    }
-    if (!std::has_single_bit(bases[i])) {
-      terms.push_back(absl::StrCat("(threadIdx.x >> ", i, " & 1) * ", bases[i], "u"));
-      i = end;
-      continue;
-    }
-    while (end < bases.size() && bases[end] == bases[end - 1] << 1) ++end;
-    const uint32_t mask = (1u << (end - i)) - 1;
-    terms.push_back(absl::StrCat("(threadIdx.x >> ", i, " & ", mask, "u) << ", layout::Log2(bases[i])));
-    i = end;
-  }
-  if (terms.empty()) return "0";
-  return absl::StrJoin(terms, " ^ ", [](std::string* out, const std::string& term) { absl::StrAppend(out, "(", term, ")"); });
+  return BitExpression("threadIdx.x", bases, false);
 }
 
 // Whether register bits and thread bits never meet, so that + is as good as ^ (and folds into an address).
@@ -78,7 +60,21 @@ std::string Printer::LayoutName(const layout::LinearLayout& layout) {
   }
   absl::StrAppend(&text, Array("int", "shift", shift), Array("u32", "mask", mask));
   absl::StrAppend(&text, "  static TV_DEV u32 thread() { return ", ThreadIndex(layout), "; }\n");
+  // Index of register r, given the thread's part.
+  const bool disjoint = IsDisjoint(layout);
+  absl::StrAppend(&text, "  static TV_DEV u32 at(u32 thread, int r) { return thread ", disjoint ? "+" : "^", " (", BitExpression("r", Ints(layout.reg()), disjoint),
+                  "); }\n");
   return Table(text, 'L');
+}
+
+std::string Printer::ThreadIndexOf(const layout::LinearLayout& layout) {
+  const std::string name = LayoutName(layout);
+  std::string& variable = thread_indices_[name];
+  if (variable.empty()) {
+    variable = absl::StrCat("thread_", name);
+    absl::StrAppend(&prologue_, "  const u32 ", variable, " = ", name, "::thread();\n");
+  }
+  return variable;
 }
 
 std::string Printer::SourceTable(const std::vector<uint32_t>& source) { return Table(absl::StrCat("\n", Array("int", "source", source)), 'C'); }

@@ -9,14 +9,11 @@ namespace {
 
 using isa::Op;
 
-// Function of the templates for an elementwise op; the mnemonic unless C++ or CUDA has that word.
-std::string Function(const ir::Op& op) {
-  switch (op.op) {
-    case Op::kAbs: return "abs_";
-    case Op::kFma: return "fma_";
-    default: return std::string(isa::Mnemonic(op.op));
-  }
+absl::Status NotYet(const ir::Op& op) {
+  return UnimplementedAt(op.loc, isa::Mnemonic(op.op), ": the CUDA engine has no template for it yet; the CPU engine runs it");
 }
+
+}  // namespace
 
 int CacheCode(const ir::Op& op, bool store) {
   const absl::string_view cache = op.StringAttr("cache_modifier");
@@ -32,59 +29,42 @@ int EvictCode(const ir::Op& op) {
   return evict == "evict_first" ? 1 : evict == "evict_last" ? 2 : 0;
 }
 
-absl::Status NotYet(const ir::Op& op) {
-  return UnimplementedAt(op.loc, isa::Mnemonic(op.op), ": the CUDA engine has no template for it yet; the CPU engine runs it");
+// Qualified where CUDA has a function of that name in the global namespace.
+std::string Printer::ElementFunction(const ir::Op& op) const {
+  const std::string name(isa::Mnemonic(op.op));
+  const std::string type = CudaType(TypeOf(op.results[0]).elem);
+  switch (op.op) {
+    case Op::kAbs: return "abs_";
+    case Op::kFma: return "fma_";
+    case Op::kCast: return absl::StrCat("cast<", type, op.StringAttr("rounding") == "rtz" ? ", true>" : ">");
+    case Op::kBitcast: return absl::StrCat("bitcast<", type, ">");
+    case Op::kMaximum: case Op::kMinimum: return absl::StrCat(name, op.BoolAttr("propagate_nan") ? "<true>" : "<false>");
+    case Op::kFDiv: return op.BoolAttr("ieee_rounding") ? "truediv" : "fdiv";
+    case Op::kAdd: case Op::kSub: case Op::kMul: case Op::kNeg: case Op::kTrueDiv: case Op::kFloorDiv: case Op::kMod: case Op::kInvert: case Op::kBitAnd:
+    case Op::kBitOr: case Op::kBitXor: case Op::kShl: case Op::kShr: case Op::kLt: case Op::kLe: case Op::kGt: case Op::kGe: case Op::kEq: case Op::kNe:
+    case Op::kWhere: case Op::kPtrAdd:
+      return name;
+    default: return absl::StrCat("tv::", name);
+  }
 }
-
-}  // namespace
 
 absl::Status Printer::PrintElementwise(const ir::Op& op) {
   const ir::ValueId result = op.results[0];
+  if (IsTile(result)) {
+    AddToGroup(op, GroupKind::kCompute, result, 1);
+    return absl::OkStatus();
+  }
   std::string args;
   for (ir::ValueId operand : op.operands) {
     if (operand != ir::kNoValue) absl::StrAppend(&args, args.empty() ? "" : ", ", Name(operand));
   }
-  std::string function = Function(op);
-  const std::string type = CudaType(TypeOf(result).elem);
-  if (op.op == Op::kCast) {
-    function = absl::StrCat("cast<", type, op.StringAttr("rounding") == "rtz" ? ", true>" : ">");
-  } else if (op.op == Op::kBitcast) {
-    function = absl::StrCat("bitcast<", type, ">");
-  } else if (op.op == Op::kMaximum || op.op == Op::kMinimum) {
-    function = absl::StrCat(function, op.BoolAttr("propagate_nan") ? "<true>" : "<false>");
-  } else if (op.op == Op::kFDiv && op.BoolAttr("ieee_rounding")) {
-    function = "truediv";
-  }
-  Line("auto ", Name(result), " = ", function, "(", args, ");");
+  Line(ConstType(TypeOf(result).elem), " ", Name(result), " = ", ElementFunction(op), "(", args, ");");
   return absl::OkStatus();
 }
 
+// A tile of one element becomes a scalar; every other change of shape is lazy (loops.cc).
 absl::Status Printer::PrintShape(const ir::Op& op) {
-  const ir::ValueId result = op.results[0], operand = op.operands[0];
-  if (op.op == Op::kBroadcast || !IsTile(operand) || !IsTile(result)) {
-    if (!IsTile(operand)) {
-      Line("auto ", Name(result), " = splat<", LayoutName(result), ">(", Name(operand), ");");
-      return absl::OkStatus();
-    }
-    if (!IsTile(result)) {
-      Line("auto ", Name(result), " = scalar_of(", Name(operand), ");");
-      return absl::OkStatus();
-    }
-    // Register r of the result is the register of the operand with the same coordinates where the operand is wide.
-    const layout::LinearLayout &from = LayoutOf(operand), &to = LayoutOf(result);
-    std::vector<uint32_t> source;
-    for (int64_t r = 0; r < to.register_count(); ++r) {
-      const auto at = to.Coordinates(to.IndexOf({static_cast<uint32_t>(r), 0, 0}));
-      uint32_t index = 0;
-      for (size_t axis = 0; axis < at.size(); ++axis) {
-        index = index * static_cast<uint32_t>(from.shape()[axis]) + static_cast<uint32_t>(from.shape()[axis] == 1 ? 0 : at[axis]);
-      }
-      source.push_back(from.PlaceOf(index).reg);
-    }
-    Line("auto ", Name(result), " = move_registers<", LayoutName(result), ", ", SourceTable(source), ">(", Name(operand), ");");
-    return absl::OkStatus();
-  }
-  Line("auto ", Name(result), " = relabel<", LayoutName(result), ">(", Name(operand), ");");
+  Line("const auto ", Name(op.results[0]), " = ", IsTile(op.operands[0]) ? absl::StrCat("scalar_of(", Name(op.operands[0]), ")") : Name(op.operands[0]), ";");
   return absl::OkStatus();
 }
 
@@ -117,33 +97,32 @@ absl::Status Printer::PrintLoad(const ir::Op& op) {
   const ir::ValueId result = op.results[0], pointer = op.operands[0], mask = op.operand(1), other = op.operand(2);
   OrderAccess(pointer, false);
   const std::string type = CudaType(TypeOf(result).elem);
-  if (!IsTile(result)) {
-    Line("auto ", Name(result), " = load_scalar<", CacheCode(op, false), ", ", EvictCode(op), ">(", Name(pointer), ", ",
+  if (IsTile(result)) {
+    if (other != ir::kNoValue && !IsUniform(other)) Materialise(other);
+  } else {
+    Flush();
+    Line("const auto ", Name(result), " = load_scalar<", CacheCode(op, false), ", ", EvictCode(op), ">(", Name(pointer), ", ",
          mask == ir::kNoValue ? "true" : Name(mask), ", ", other == ir::kNoValue ? absl::StrCat("zero_of<", type, ">()") : Name(other), ");");
     return absl::OkStatus();
   }
-  const int64_t vector = options_.vector ? options_.vector(op) : 1;
-  const std::string call = absl::StrCat("load<", std::min(vector, LayoutOf(result).register_count()), ", ", CacheCode(op, false), ", ", EvictCode(op), ">(");
-  if (mask == ir::kNoValue) {
-    Line("auto ", Name(result), " = ", call, Name(pointer), ");");
-  } else {
-    Line("auto ", Name(result), " = ", call, Name(pointer), ", ", Name(mask), ", ",
-         other == ir::kNoValue ? absl::StrCat("zeros<", type, ", ", LayoutName(result), ">()") : Name(other), ");");
-  }
+  const int64_t vector = std::min(options_.vector ? options_.vector(op) : 1, LayoutOf(result).register_count());
+  AddToGroup(op, GroupKind::kLoad, result, vector);
   return absl::OkStatus();
 }
 
 absl::Status Printer::PrintStore(const ir::Op& op) {
   const ir::ValueId pointer = op.operands[0], value = op.operands[1], mask = op.operand(2);
   OrderAccess(pointer, true);
-  if (!IsTile(value)) {
+  if (IsTile(value)) {
+    Materialise(value);
+  } else {
+    Flush();
     Line("store_scalar<", CacheCode(op, true), ", ", EvictCode(op), ">(", Name(pointer), ", ", Name(value), ", ",
          mask == ir::kNoValue ? "true" : Name(mask), ");");
     return absl::OkStatus();
   }
   const int64_t vector = std::min(options_.vector ? options_.vector(op) : 1, LayoutOf(value).register_count());
-  Line("store<", vector, ", ", CacheCode(op, true), ", ", EvictCode(op), ">(", Name(pointer), ", ", Name(value), mask == ir::kNoValue ? "" : ", ",
-       mask == ir::kNoValue ? "" : Name(mask), ");");
+  AddToGroup(op, GroupKind::kStore, value, vector);
   return absl::OkStatus();
 }
 
@@ -231,8 +210,15 @@ absl::Status Printer::PrintDot(const ir::Op& op) {
 }
 
 absl::Status Printer::PrintOp(const ir::Op& op, const ir::Op* owner, const ir::Region& region) {
-  Place(op.loc);
   const ir::ValueId result = op.results.empty() ? ir::kNoValue : op.results[0];
+  if (TryLazy(op)) return absl::OkStatus();
+  const bool grouped = specializer::IsElementwise(op.op) || op.op == Op::kLoad || op.op == Op::kStore || op.op == Op::kConst || op.op == Op::kProgramId ||
+                       op.op == Op::kNumPrograms || op.op == Op::kAssume;
+  if (!grouped) {
+    Flush();
+    for (ir::ValueId operand : op.operands) Materialise(operand);
+  }
+  if (!grouped || result == ir::kNoValue || !IsTile(result)) Place(op.loc);
   switch (op.op) {
     case Op::kConst:
       if (TypeOf(result).elem.pointer) {
@@ -241,14 +227,8 @@ absl::Status Printer::PrintOp(const ir::Op& op, const ir::Op* owner, const ir::R
         Line(Declared(result), " = ", CudaConstant(TypeOf(result).elem.dtype, *op.FindAttr("value")), ";");
       }
       return absl::OkStatus();
-    case Op::kSplat:
-      Line("auto ", Name(result), " = splat<", LayoutName(result), ">(", Name(op.operands[0]), ");");
-      return absl::OkStatus();
-    case Op::kArange:
-      Line("auto ", Name(result), " = arange<", LayoutName(result), ">(", op.IntAttr("start"), ");");
-      return absl::OkStatus();
     case Op::kProgramId: case Op::kNumPrograms:
-      Line("auto ", Name(result), " = ", isa::Mnemonic(op.op), "<", op.IntAttr("axis"), ">();");
+      Line("const i32 ", Name(result), " = ", isa::Mnemonic(op.op), "<", op.IntAttr("axis"), ">();");
       return absl::OkStatus();
     case Op::kBroadcast: case Op::kReshape: case Op::kExpandDims: case Op::kPermute: return PrintShape(op);
     case Op::kConvertLayout: return PrintConvert(op);

@@ -15,7 +15,13 @@
 namespace tilevm::gpu {
 
 std::string CudaType(isa::ElemType elem);                 // "f32", "bool", "f16*"
+std::string ConstType(isa::ElemType elem);                // "const f32", "f16* const"
 std::string CudaConstant(isa::DType dtype, const ir::Attr& value);
+// xor of bases[i] over the bits i of the variable, runs of bits that move together as one shift. `exclusive`: no two bases share a bit, and the
+// variable has no bits beyond them.
+std::string BitExpression(const std::string& variable, const std::vector<uint32_t>& bases, bool exclusive);
+int CacheCode(const ir::Op& op, bool store);
+int EvictCode(const ir::Op& op);
 
 class Printer {
  public:
@@ -53,6 +59,29 @@ class Printer {
   std::string ShuffleTable(const layout::Conversion& conversion);
   std::string Table(const std::string& body, char prefix);     // one struct for each text
 
+  std::string ElementFunction(const ir::Op& op) const;      // "add", "cast<f16>": called with scalars
+  std::string ThreadIndexOf(const layout::LinearLayout& layout);  // variable that holds L::thread()
+
+  // --- loops.cc ---
+  enum class GroupKind : uint8_t { kCompute, kLoad, kStore };
+  struct Group {                                          // ops that will share a register loop
+    GroupKind kind = GroupKind::kCompute;
+    int layout = -1;
+    int64_t vector = 1;                                   // registers that one step takes
+    std::vector<const ir::Op*> ops;
+  };
+  void CollectUses(const ir::Region& region);
+  bool TryLazy(const ir::Op& op);                         // makes the result of the op lazy if it may be
+  bool IsUniform(ir::ValueId id) const;                   // lazy, and one scalar in every register
+  void Materialise(ir::ValueId id);                       // gives a lazy value a variable
+  void EndScope(size_t mark);                             // variables made since materialised_.size() was `mark` go out of scope
+  std::string Register(ir::ValueId id, std::map<ir::ValueId, std::string>& locals);
+  std::string RegisterExpression(const ir::Op& op, std::map<ir::ValueId, std::string>& locals);
+  void OpenRegisterLoop(int64_t registers, int64_t step);
+  void CloseRegisterLoop();
+  void AddToGroup(const ir::Op& op, GroupKind kind, ir::ValueId tile, int64_t vector);
+  void Flush();                                           // prints the loop of the group, if there is one
+
   // --- ops ---
   absl::Status PrintRegion(const ir::Region& region, const ir::Op* owner);
   absl::Status PrintOp(const ir::Op& op, const ir::Op* owner, const ir::Region& region);
@@ -87,6 +116,12 @@ class Printer {
   std::vector<BlockLabel> blocks_;
   int next_label_ = 0;
   int64_t smem_bytes_ = 0;
+  std::vector<std::vector<const ir::Op*>> uses_;
+  std::vector<const ir::Op*> lazy_;                       // by value: the op that is printed where the value is used; null for variables
+  std::vector<std::pair<ir::ValueId, const ir::Op*>> materialised_;
+  Group group_;
+  std::map<std::string, std::string> thread_indices_;     // by layout name
+  std::string prologue_;                                  // first lines of the kernel
   Loc place_;
   std::vector<int> base_;
   std::set<int> pending_reads_, pending_writes_;          // bases touched since the last barrier; -1 is any

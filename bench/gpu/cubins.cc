@@ -1,0 +1,197 @@
+// Writes cubins of kernels in Triton files, with what a launcher has to know of each: compare.py loads them beside Triton's own.
+//
+//   cubins [--arch=sm_90a] [--repeat=N] [--text] SPEC.json FOLDER
+//
+// SPEC.json is a list of {"name", "file", "kernel", "num_warps", "num_stages", "args"}; args stand for the parameters in order:
+//   {"pointer": "f16", "aligned": true}   {"int": 4096}   {"float": 0.5}   {"const": 128} (or true, "text", null)   {"dtype": "f16"}
+// An int of 1 is specialized away and divisibility by 16 is promised where it holds, as Triton does. FOLDER gets NAME.cubin (and NAME.cu with
+// --text) and manifest.json: {"name": {"entry", "cubin", "threads", "smem", "params": [index of the argument], "registers", "spill", "ms"}}; a
+// kernel that could not be built has "error" alone. With --repeat each is compiled N times without NVRTC's cache and "ms" holds the medians.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "frontends/triton/compile.h"
+#include "gpu/compile/generate.h"
+#include "gpu/device/headers.h"
+#include "gpu/nvrtc/nvrtc.h"
+#include "isa/status.h"
+#include "nlohmann/json.hpp"
+#include "specializer/partial_eval/evaluator.h"
+#include "specializer/passes/passes.h"
+
+namespace tilevm::gpu {
+namespace {
+
+using nlohmann::json;
+using specializer::ArgSpec;
+using specializer::Value;
+
+struct Settings {
+  std::string arch = "sm_90a", folder;
+  int repeat = 1;
+  bool text = false;
+};
+
+absl::StatusOr<ArgSpec> SpecOf(const json& arg) {
+  ArgSpec spec;
+  const json constant = arg.contains("const") ? arg["const"] : json();
+  if (arg.contains("pointer") || arg.contains("dtype")) {
+    const std::string name = arg.contains("pointer") ? arg["pointer"] : arg["dtype"];
+    const std::optional<isa::DType> dtype = isa::DTypeFromName(name);
+    if (!dtype) return absl::InvalidArgumentError(absl::StrCat("no dtype ", name));
+    if (arg.contains("dtype")) {
+      spec.value = Value::DTypeOf(*dtype);
+    } else {
+      spec.kind = ArgSpec::Kind::kTyped;
+      spec.type = isa::PointerType(*dtype);
+      spec.divisible_by_16 = arg.value("aligned", true);
+    }
+  } else if (arg.contains("int") && arg["int"] != 1) {
+    const int64_t value = arg["int"];
+    spec.kind = ArgSpec::Kind::kTyped;
+    spec.type = isa::ScalarType(value == static_cast<int32_t>(value) ? isa::DType::kI32 : isa::DType::kI64);
+    spec.divisible_by_16 = value % 16 == 0;
+  } else if (arg.contains("float")) {
+    spec.kind = ArgSpec::Kind::kTyped;
+    spec.type = isa::ScalarType(isa::DType::kF32);
+  } else if (constant.is_boolean()) {
+    spec.value = Value::Bool(constant);
+  } else if (constant.is_string()) {
+    spec.value = Value::String(constant);
+  } else if (constant.is_number_float()) {
+    spec.value = Value::Float(constant);
+  } else if (constant.is_number()) {
+    spec.value = Value::Int(constant.get<int64_t>());
+  } else if (arg.contains("int")) {
+    spec.value = Value::Int(1);
+  } else {
+    spec.value = Value::None();
+  }
+  return spec;
+}
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+absl::StatusOr<json> Build(const Nvrtc& nvrtc, const Settings& settings, const json& item) {
+  const std::string path = item.at("file"), name = item.at("name");
+  TILEVM_ASSIGN_OR_RETURN(std::string source, triton::LoadFromDisk(path));
+  TILEVM_ASSIGN_OR_RETURN(isa::Module module, triton::CompileTriton(source, path.substr(path.rfind('/') + 1)));
+  TILEVM_ASSIGN_OR_RETURN(const Target target, TargetOf(settings.arch));
+  specializer::SpecializationKey key;
+  for (const json& arg : item.at("args")) {
+    TILEVM_ASSIGN_OR_RETURN(ArgSpec spec, SpecOf(arg));
+    key.args.push_back(std::move(spec));
+  }
+  key.options.num_warps = item.value("num_warps", 4);
+  key.options.num_stages = item.value("num_stages", 3);
+
+  std::vector<double> front, emit, compile;
+  json out;
+  for (int i = 0; i < settings.repeat; ++i) {
+    auto start = std::chrono::steady_clock::now();
+    auto lap = [&] {
+      const auto now = std::chrono::steady_clock::now();
+      const double ms = std::chrono::duration<double, std::milli>(now - start).count();
+      start = now;
+      return ms;
+    };
+    specializer::Evaluator evaluator(&module, nullptr);
+    TILEVM_ASSIGN_OR_RETURN(Value function, evaluator.Global(item.at("kernel").get<std::string>()));
+    TILEVM_ASSIGN_OR_RETURN(ir::Kernel typed, evaluator.Specialize(function, key));
+    TILEVM_ASSIGN_OR_RETURN(ir::Kernel kernel, specializer::RunPasses(std::move(typed)));
+    front.push_back(lap());
+    TILEVM_ASSIGN_OR_RETURN(Emitted emitted, Generate(kernel, target));
+    emit.push_back(lap());
+    if (settings.text) std::ofstream(absl::StrCat(settings.folder, "/", name, ".cu")) << emitted.text;
+    CompileRequest request;
+    request.source = emitted.text;
+    request.headers = DeviceHeaderTexts();
+    request.arch = settings.arch;
+    request.own_cache = false;
+    lap();
+    TILEVM_ASSIGN_OR_RETURN(CompileResult compiled, nvrtc.Compile(request));
+    compile.push_back(lap());
+    std::ofstream(absl::StrCat(settings.folder, "/", name, ".cubin"), std::ios::binary) << compiled.cubin;
+    out = {{"entry", emitted.entry}, {"cubin", name + ".cubin"}, {"threads", emitted.threads}, {"smem", emitted.smem_bytes}, {"registers", compiled.registers},
+           {"spill", compiled.spill_bytes}};
+    out["params"] = json::array();
+    for (const ir::Param& param : kernel.params) out["params"].push_back(param.source_index);
+  }
+  out["ms"] = {{"specialize", Median(front)}, {"emit", Median(emit)}, {"nvrtc", Median(compile)}};
+  return out;
+}
+
+int Main(const Settings& settings, const std::string& spec_path) {
+  auto nvrtc = Nvrtc::Load();
+  if (!nvrtc.ok()) {
+    std::fprintf(stderr, "%s\n", std::string(nvrtc.status().message()).c_str());
+    return 77;
+  }
+  std::ifstream file(spec_path);
+  const json spec = json::parse(file, nullptr, false);
+  if (!spec.is_array()) {
+    std::fprintf(stderr, "%s is no list in JSON\n", spec_path.c_str());
+    return 2;
+  }
+  // The first compilation of a process sets up the library.
+  CompileRequest warm;
+  warm.source = "extern \"C\" __global__ void warm() {}";
+  warm.arch = settings.arch;
+  (void)(*nvrtc)->Compile(warm);
+  json manifest;
+  for (const json& item : spec) {
+    const std::string name = item.at("name");
+    absl::StatusOr<json> built = Build(**nvrtc, settings, item);
+    if (built.ok()) {
+      manifest[name] = *built;
+      std::printf("%-40s NVRTC %7.1f ms, emit %5.2f ms, specialize %5.2f ms, %3d registers, %4d spilled, %6d bytes shared\n", name.c_str(),
+                  (*built)["ms"]["nvrtc"].get<double>(), (*built)["ms"]["emit"].get<double>(), (*built)["ms"]["specialize"].get<double>(),
+                  (*built)["registers"].get<int>(), (*built)["spill"].get<int>(), (*built)["smem"].get<int>());
+    } else {
+      manifest[name] = {{"error", std::string(built.status().message()).substr(0, 2000)}};
+      std::printf("%-40s failed: %s\n", name.c_str(), std::string(built.status().message()).substr(0, 2000).c_str());
+    }
+    std::fflush(stdout);
+  }
+  std::ofstream(settings.folder + "/manifest.json") << manifest.dump(1) << "\n";
+  return 0;
+}
+
+}  // namespace
+}  // namespace tilevm::gpu
+
+int main(int argc, char** argv) {
+  tilevm::gpu::Settings settings;
+  std::vector<std::string> names;
+  for (int i = 1; i < argc; ++i) {
+    absl::string_view arg = argv[i];
+    if (absl::ConsumePrefix(&arg, "--arch=")) {
+      settings.arch = std::string(arg);
+    } else if (absl::ConsumePrefix(&arg, "--repeat=")) {
+      if (!absl::SimpleAtoi(arg, &settings.repeat) || settings.repeat < 1) settings.repeat = 1;
+    } else if (arg == "--text") {
+      settings.text = true;
+    } else {
+      names.push_back(std::string(arg));
+    }
+  }
+  if (names.size() != 2) {
+    std::fprintf(stderr, "cubins [--arch=sm_90a] [--repeat=N] [--text] SPEC.json FOLDER\n");
+    return 2;
+  }
+  settings.folder = names[1];
+  return tilevm::gpu::Main(settings, names[0]);
+}

@@ -1,0 +1,248 @@
+// Register loops: how elementwise ops, loads and stores of tiles are printed.
+//
+// Each thread holds `regs` registers of a tile, and what happens to all of them is one loop that the compiler unrolls:
+//
+//   Tile<f32, L0> x;
+//   #pragma unroll
+//   for (int r = 0; r < 8; r += 4) {
+//     const i32 offsets = add(block_start, L0::at(thread, r));
+//     const bool mask = lt(offsets, n_elements);
+//     load<4, 0, 0>(x.v + r, ptr_add(x_ptr, offsets), mask);
+//   }
+//
+// Neighbouring ops of one layout share a loop, and only what is used after it becomes a variable: unrolling is what costs compile time, not arithmetic.
+// *Lazy* values have no variable at all: splats, aranges, index and mask arithmetic over them, and other views of a tile (broadcast, reshape, permute,
+// expand_dims). They are printed where a loop wants a register of them, in a load or store for the first register of each access only. An op that
+// is printed otherwise asks for its operands as variables first (Materialise), which then live to the end of the enclosing C++ block.
+#include "gpu/emit/printer.h"
+#include "specializer/passes/rewriter.h"
+
+namespace tilevm::gpu {
+namespace {
+
+using isa::Op;
+
+bool IsRelabel(Op op) { return op == Op::kReshape || op == Op::kExpandDims || op == Op::kPermute; }
+
+// Index and mask arithmetic: cheaper to repeat than to keep in registers.
+bool IsCheap(Op op) {
+  switch (op) {
+    case Op::kAdd: case Op::kSub: case Op::kMul: case Op::kNeg: case Op::kInvert: case Op::kBitAnd: case Op::kBitOr: case Op::kBitXor: case Op::kShl:
+    case Op::kShr: case Op::kLt: case Op::kLe: case Op::kGt: case Op::kGe: case Op::kEq: case Op::kNe: case Op::kWhere: case Op::kMaximum:
+    case Op::kMinimum: case Op::kCast: case Op::kBitcast: case Op::kPtrAdd:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::string BitExpression(const std::string& variable, const std::vector<uint32_t>& bases, bool exclusive) {
+  std::vector<std::string> terms;
+  for (size_t i = 0; i < bases.size();) {
+    if (bases[i] == 0) {
+      ++i;
+      continue;
+    }
+    if ((bases[i] & (bases[i] - 1)) != 0) {
+      terms.push_back(absl::StrCat("(", variable, " >> ", i, " & 1) * ", bases[i]));
+      ++i;
+      continue;
+    }
+    size_t end = i + 1;
+    while (end < bases.size() && bases[end] == bases[end - 1] << 1) ++end;
+    const std::string shifted = i == 0 ? variable : absl::StrCat(variable, " >> ", i);
+    const std::string field = end == bases.size() && exclusive ? absl::StrCat("(", shifted, ")") : absl::StrCat("(", shifted, " & ", (1u << (end - i)) - 1, ")");
+    const int shift = layout::Log2(bases[i]);
+    terms.push_back(shift == 0 ? field : absl::StrCat("(", field, " << ", shift, ")"));
+    i = end;
+  }
+  if (terms.empty()) return "0";
+  std::string out = terms[0];
+  for (size_t i = 1; i < terms.size(); ++i) absl::StrAppend(&out, exclusive ? " | " : " ^ ", terms[i]);
+  return out;
+}
+
+void Printer::CollectUses(const ir::Region& region) {
+  for (const ir::Op& op : region.ops) {
+    for (ir::ValueId operand : op.operands) {
+      if (operand != ir::kNoValue) uses_[operand].push_back(&op);
+    }
+    for (const ir::Region& inner : op.regions) CollectUses(inner);
+  }
+}
+
+bool Printer::TryLazy(const ir::Op& op) {
+  if (op.results.size() != 1 || !IsTile(op.results[0])) return false;
+  const ir::ValueId result = op.results[0];
+  if (op.op == Op::kBroadcast || IsRelabel(op.op)) {
+    // The wide tile reads registers of the narrow one: those are computed once, here.
+    if (op.op == Op::kBroadcast && IsTile(op.operands[0]) && !IsUniform(op.operands[0])) Materialise(op.operands[0]);
+  } else if (op.op != Op::kSplat && op.op != Op::kArange) {
+    if (!specializer::IsElementwise(op.op) || !IsCheap(op.op)) return false;
+    for (ir::ValueId operand : op.operands) {
+      if (operand != ir::kNoValue && IsTile(operand) && lazy_[operand] == nullptr) return false;
+    }
+  }
+  lazy_[result] = &op;
+  return true;
+}
+
+bool Printer::IsUniform(ir::ValueId id) const {
+  for (const ir::Op* op = lazy_[id]; op != nullptr; op = lazy_[op->operands[0]]) {
+    if (op->op == Op::kSplat || ((op->op == Op::kBroadcast || IsRelabel(op->op)) && !IsTile(op->operands[0]))) return true;
+    if (op->op != Op::kBroadcast && !IsRelabel(op->op)) return false;
+  }
+  return false;
+}
+
+// The right-hand side for one register of a lazy value or of an elementwise op; statements that it needs go before it.
+std::string Printer::RegisterExpression(const ir::Op& op, std::map<ir::ValueId, std::string>& locals) {
+  const ir::ValueId operand = op.operands.empty() ? ir::kNoValue : op.operands[0];
+  switch (op.op) {
+    case Op::kSplat: return Name(operand);
+    case Op::kArange: {
+      const int64_t start = op.IntAttr("start");
+      const std::string at = absl::StrCat("static_cast<i32>(", LayoutName(op.results[0]), "::at(", ThreadIndexOf(LayoutOf(op.results[0])), ", r))");
+      return start == 0 ? at : absl::StrCat(start, " + ", at);
+    }
+    case Op::kReshape: case Op::kExpandDims: case Op::kPermute: return IsTile(operand) ? Register(operand, locals) : Name(operand);
+    case Op::kBroadcast: {
+      if (!IsTile(operand)) return Name(operand);
+      if (IsUniform(operand)) return Register(operand, locals);
+      const layout::LinearLayout &from = LayoutOf(operand), &to = LayoutOf(op.results[0]);
+      // Register r reads the register with the same coordinates where the operand is wide; linear in the bits of r.
+      std::vector<uint32_t> bases;
+      for (layout::Basis basis : to.reg()) {
+        const auto at = to.Coordinates(basis);
+        uint32_t index = 0;
+        for (size_t axis = 0; axis < at.size(); ++axis) {
+          index = index * static_cast<uint32_t>(from.shape()[axis]) + static_cast<uint32_t>(from.shape()[axis] == 1 ? 0 : at[axis]);
+        }
+        bases.push_back(from.PlaceOf(index).reg);
+      }
+      return absl::StrCat(Name(operand), ".v[", BitExpression("r", bases, false), "]");
+    }
+    default: {
+      std::string args;
+      for (ir::ValueId id : op.operands) {
+        if (id != ir::kNoValue) absl::StrAppend(&args, args.empty() ? "" : ", ", IsTile(id) ? Register(id, locals) : Name(id));
+      }
+      return absl::StrCat(ElementFunction(op), "(", args, ")");
+    }
+  }
+}
+
+std::string Printer::Register(ir::ValueId id, std::map<ir::ValueId, std::string>& locals) {
+  if (auto found = locals.find(id); found != locals.end()) return found->second;
+  const ir::Op* op = lazy_[id];
+  if (op == nullptr) return absl::StrCat(Name(id), ".v[r]");
+  std::string value = RegisterExpression(*op, locals);
+  if (specializer::IsElementwise(op->op) || op->op == Op::kArange) {
+    Place(op->loc);
+    Line(ConstType(TypeOf(id).elem), " ", Name(id), " = ", value, ";");
+    value = Name(id);
+  }
+  return locals[id] = value;
+}
+
+void Printer::Materialise(ir::ValueId id) {
+  if (id == ir::kNoValue || !IsTile(id) || lazy_[id] == nullptr) return;
+  Flush();
+  const ir::Op* op = lazy_[id];
+  if (IsUniform(id)) {
+    const ir::Op* root = op;
+    while (IsTile(root->operands[0])) root = lazy_[root->operands[0]];
+    Line("const auto ", Name(id), " = splat<", LayoutName(id), ">(", Name(root->operands[0]), ");");
+  } else {
+    Place(op->loc);
+    Line(Declared(id), ";");
+    OpenRegisterLoop(LayoutOf(id).register_count(), 1);
+    std::map<ir::ValueId, std::string> locals;
+    const std::string value = RegisterExpression(*op, locals);
+    Line(Name(id), ".v[r] = ", value, ";");
+    CloseRegisterLoop();
+  }
+  lazy_[id] = nullptr;
+  materialised_.push_back({id, op});
+}
+
+void Printer::OpenRegisterLoop(int64_t registers, int64_t step) {
+  Line("#pragma unroll");
+  Line("for (int r = 0; r < ", registers, "; r += ", step, ") {");
+  ++depth_;
+}
+void Printer::CloseRegisterLoop() {
+  --depth_;
+  Line("}");
+}
+
+void Printer::EndScope(size_t mark) {
+  while (materialised_.size() > mark) {
+    lazy_[materialised_.back().first] = materialised_.back().second;
+    materialised_.pop_back();
+  }
+}
+
+void Printer::AddToGroup(const ir::Op& op, GroupKind kind, ir::ValueId tile, int64_t vector) {
+  const int layout = lk_.layout_of[tile];
+  if (group_.kind != kind || group_.layout != layout || group_.vector != vector) Flush();
+  group_.kind = kind;
+  group_.layout = layout;
+  group_.vector = vector;
+  group_.ops.push_back(&op);
+}
+
+void Printer::Flush() {
+  if (group_.ops.empty()) return;
+  const Group group = std::move(group_);
+  group_ = Group();
+  const std::set<const ir::Op*> inside(group.ops.begin(), group.ops.end());
+  std::map<ir::ValueId, std::string> locals;
+  std::set<ir::ValueId> kept;
+  for (const ir::Op* op : group.ops) {
+    for (ir::ValueId result : op->results) {
+      bool outside = op->op == Op::kLoad;
+      for (const ir::Op* use : uses_[result]) outside |= inside.count(use) == 0;
+      if (!outside) continue;
+      kept.insert(result);
+      Line(Declared(result), ";");
+    }
+  }
+  OpenRegisterLoop(lk_.layouts[group.layout].register_count(), group.vector);
+  for (const ir::Op* op : group.ops) {
+    if (group.kind == GroupKind::kLoad) {
+      const ir::ValueId result = op->results[0], mask = op->operand(1), other = op->operand(2);
+      std::string call = absl::StrCat("load<", group.vector, ", ", CacheCode(*op, false), ", ", EvictCode(*op), ">(", Name(result), ".v + r, ",
+                                      Register(op->operands[0], locals));
+      if (mask != ir::kNoValue) absl::StrAppend(&call, ", ", Register(mask, locals));
+      if (mask != ir::kNoValue && other != ir::kNoValue) {
+        absl::StrAppend(&call, ", ", IsUniform(other) ? Register(other, locals) : absl::StrCat(Name(other), ".v + r"));
+      }
+      Place(op->loc);
+      Line(call, ");");
+    } else if (group.kind == GroupKind::kStore) {
+      const ir::ValueId value = op->operands[1], mask = op->operand(2);
+      std::string call = absl::StrCat("store<", group.vector, ", ", CacheCode(*op, true), ", ", EvictCode(*op), ">(", Register(op->operands[0], locals), ", ",
+                                      Name(value), ".v + r");
+      if (mask != ir::kNoValue) absl::StrAppend(&call, ", ", Register(mask, locals));
+      Place(op->loc);
+      Line(call, ");");
+    } else {
+      const ir::ValueId result = op->results[0];
+      const std::string value = RegisterExpression(*op, locals);
+      Place(op->loc);
+      if (kept.count(result) != 0) {
+        Line(Name(result), ".v[r] = ", value, ";");
+        locals[result] = absl::StrCat(Name(result), ".v[r]");
+      } else {
+        Line(ConstType(TypeOf(result).elem), " ", Name(result), " = ", value, ";");
+        locals[result] = Name(result);
+      }
+    }
+  }
+  CloseRegisterLoop();
+}
+
+}  // namespace tilevm::gpu
