@@ -4,12 +4,15 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "frontends/asm/assemble.h"
 #include "frontends/triton/compile.h"
 #include "isa/tbc.h"
 #include "vm/file.h"
+#include "vm/gpu/runner.h"
 #include "vm/grid_expression.h"
 #include "vm/host/launch.h"
 
@@ -20,6 +23,32 @@ using specializer::Value;
 using specializer::ValueKind;
 
 std::shared_ptr<Engine> Engine::Create(EngineOptions options) { return std::shared_ptr<Engine>(new Engine(std::move(options))); }
+
+absl::StatusOr<std::shared_ptr<Engine>> Engine::Open(EngineOptions options) {
+  absl::string_view name = options.device;
+  const bool any = name == "auto";
+  if (name == "cpu") return Create(std::move(options));
+  GpuOptions gpu;
+  if (!any) {
+    if (!absl::ConsumePrefix(&name, "cuda") || (!name.empty() && (!absl::ConsumePrefix(&name, ":") || !absl::SimpleAtoi(name, &gpu.ordinal)))) {
+      return absl::InvalidArgumentError(absl::StrCat("device '", options.device, "' is unknown; cpu, cuda, cuda:N and auto are possible"));
+    }
+    if (options.checked) return absl::InvalidArgumentError("checked mode runs on the CPU engine: device cpu or auto");
+  }
+  if (any && options.checked) return Create(std::move(options));
+  gpu.driver_library = options.driver_library;
+  gpu.nvrtc_library = options.nvrtc_library;
+  gpu.cache.directory = options.cache_directory;
+  gpu.cache.lower_layers = options.cache_lower_layers;
+  gpu.cache.max_bytes = options.max_cache_bytes;
+  gpu.cache.warn = options.log;
+  absl::StatusOr<std::shared_ptr<host::DeviceRunner>> device = OpenGpu(gpu);
+  if (!device.ok() && !any) return device.status();
+  if (!device.ok() && options.log) options.log(absl::StrCat("the CPU engine is used: ", device.status().message()));
+  std::shared_ptr<Engine> engine = Create(std::move(options));
+  if (device.ok()) engine->device_ = *std::move(device);
+  return engine;
+}
 
 absl::StatusOr<isa::Module> LoadModuleBytes(absl::string_view bytes, const std::string& name, const LoadOptions& options, std::vector<SourceFile>* files) {
   SourceKind kind = options.kind;
@@ -81,6 +110,8 @@ Program::Program(std::shared_ptr<Engine> engine, isa::Module module, std::string
   options.run.max_memory_bytes = o.max_memory_bytes;
   options.print = o.print;
   options.log = o.log;
+  options.device = engine_->device_;
+  options.cpu_if_unimplemented = o.device == "auto";
   world_ = std::make_unique<host::HostWorld>(&engine_->cache_, std::move(key), std::move(options));
   world_->generator().seed = o.seed;
   evaluator_ = std::make_unique<specializer::Evaluator>(module_.get(), world_.get(), o.limits);
@@ -189,7 +220,7 @@ absl::StatusOr<Value> Program::Call(absl::string_view function, const CallArgs& 
   return evaluator_->Call(callee, args);
 }
 
-absl::StatusOr<Value> ToValue(const ArgumentValue& argument) {
+absl::StatusOr<Value> ToValue(const ArgumentValue& argument, host::DeviceRunner* device) {
   if (std::holds_alternative<std::monostate>(argument)) return Value::None();
   if (const bool* b = std::get_if<bool>(&argument)) return Value::Bool(*b);
   if (const int64_t* i = std::get_if<int64_t>(&argument)) return Value::Int(*i);
@@ -216,17 +247,18 @@ absl::StatusOr<Value> ToValue(const ArgumentValue& argument) {
   if (t.numel() == 0) elems = 0;
   int64_t bytes;
   if (__builtin_mul_overflow(elems, isa::StorageBytes(ref.dtype), &bytes)) return absl::InvalidArgumentError("a tensor is too large");
-  t.storage = host::Storage::Borrow(ref.data, bytes);
+  const uint64_t address = reinterpret_cast<uintptr_t>(ref.data);
+  t.storage = device != nullptr && device->IsDeviceAddress(address) ? host::Storage::BorrowDevice(address, bytes) : host::Storage::Borrow(ref.data, bytes);
   t.storage->declared_uninitialised = ref.uninitialised;
   return host::MakeTensorValue(std::move(t));
 }
 
 namespace {
 
-absl::StatusOr<CallArgs> ToCallArgs(const std::vector<Argument>& args) {
+absl::StatusOr<CallArgs> ToCallArgs(const std::vector<Argument>& args, host::DeviceRunner* device) {
   CallArgs call;
   for (const Argument& a : args) {
-    TILEVM_ASSIGN_OR_RETURN(Value value, ToValue(a.value));
+    TILEVM_ASSIGN_OR_RETURN(Value value, ToValue(a.value, device));
     if (a.name.empty()) {
       if (!call.keyword.empty()) return absl::InvalidArgumentError("arguments without a name stand before those with one");
       call.positional.push_back(std::move(value));
@@ -274,8 +306,16 @@ absl::StatusOr<LaunchResult> Program::LaunchValues(absl::string_view kernel, abs
 }
 
 absl::StatusOr<LaunchResult> Program::Launch(absl::string_view kernel, absl::string_view grid, const std::vector<Argument>& args) {
-  TILEVM_ASSIGN_OR_RETURN(CallArgs call, ToCallArgs(args));
-  return LaunchValues(kernel, grid, call);
+  TILEVM_ASSIGN_OR_RETURN(CallArgs call, ToCallArgs(args, engine_->device()));
+  absl::StatusOr<LaunchResult> result = LaunchValues(kernel, grid, call);
+  // The caller reads its memory as soon as we return.
+  const auto fetch = [](const Value& value) {
+    const host::HostTensor* tensor = host::AsTensor(value);
+    if (tensor != nullptr && tensor->tensor.storage->device_address() == 0 && tensor->tensor.storage->home() == host::Storage::Home::kDevice) tensor->tensor.data();
+  };
+  for (const Value& value : call.positional) fetch(value);
+  for (const auto& [name, value] : call.keyword) fetch(value);
+  return result;
 }
 
 absl::StatusOr<LaunchResult> Program::Launch(absl::string_view kernel, absl::Span<const int64_t> grid, const std::vector<Argument>& args) {
@@ -283,7 +323,7 @@ absl::StatusOr<LaunchResult> Program::Launch(absl::string_view kernel, absl::Spa
 }
 
 absl::StatusOr<std::shared_ptr<const CompiledKernel>> Program::Specialize(absl::string_view kernel, const std::vector<Argument>& args) {
-  TILEVM_ASSIGN_OR_RETURN(CallArgs call, ToCallArgs(args));
+  TILEVM_ASSIGN_OR_RETURN(CallArgs call, ToCallArgs(args, engine_->device()));
   std::lock_guard<std::mutex> lock(mutex_);
   TILEVM_ASSIGN_OR_RETURN(Value value, KernelValue(kernel));
   TILEVM_ASSIGN_OR_RETURN(std::vector<host::Variant> variants, host::ApplyWrappers(*evaluator_, value, call, Loc{}));

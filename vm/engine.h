@@ -29,6 +29,7 @@
 #include "absl/types/span.h"
 #include "isa/module.h"
 #include "specializer/partial_eval/evaluator.h"
+#include "vm/host/device_runner.h"
 #include "vm/host/host.h"
 #include "vm/kernel_cache.h"
 
@@ -37,6 +38,11 @@ namespace tilevm::vm {
 enum class SourceKind { kAuto, kTriton, kAssembly, kBytecode };
 
 struct EngineOptions {
+  std::string device = "cpu";      // "cpu", "cuda", "cuda:N", or "auto": a GPU where there is one that works, else the CPU
+  std::string cache_directory;     // compiled GPU code is kept there; "": only in memory. The library reads no environment
+  std::vector<std::string> cache_lower_layers;   // further directories, read only
+  int64_t max_cache_bytes = int64_t{1} << 30;
+  std::string driver_library, nvrtc_library;     // "": the system's
   int threads = 0;                 // of one launch; 0: one for each core
   bool checked = false;            // find out-of-bounds accesses, races, uninitialised reads (vm/interp/interp.h)
   bool poison_masked = false;
@@ -54,7 +60,8 @@ struct LoadOptions {
   std::vector<std::string> import_dirs;  // where sibling files are looked for, after the file's own folder
 };
 
-// Memory of the caller as an argument; it has to outlive the launch.
+// Memory of the caller as an argument; it has to outlive the launch. On a GPU engine it may lie there (the kernel then uses it in place), or in main
+// memory (it is copied in, and back before Launch returns).
 struct TensorRef {
   void* data = nullptr;
   isa::DType dtype = isa::DType::kF32;
@@ -103,7 +110,10 @@ class Program;
 
 class Engine : public std::enable_shared_from_this<Engine> {
  public:
+  // Of the CPU, whatever options.device says.
   static std::shared_ptr<Engine> Create(EngineOptions options = {});
+  // Of options.device. kFailedPrecondition with the reason where a GPU is wanted and cannot be used; kInvalidArgument for a name that is no device.
+  static absl::StatusOr<std::shared_ptr<Engine>> Open(EngineOptions options);
 
   // files (optional) receives the sources, so that a failed load can be shown with FormatDiagnostic.
   absl::StatusOr<std::shared_ptr<Program>> LoadFile(const std::string& path, const LoadOptions& options = {}, std::vector<SourceFile>* files = nullptr);
@@ -113,6 +123,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   absl::StatusOr<std::shared_ptr<Program>> LoadModule(isa::Module module);
 
   const EngineOptions& options() const { return options_; }
+  // Null: the CPU engine.
+  host::DeviceRunner* device() const { return device_.get(); }
   CacheStatistics cache_statistics() const { return cache_.statistics(); }
 
  private:
@@ -121,6 +133,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
 
   const EngineOptions options_;
   KernelCache cache_;
+  std::shared_ptr<host::DeviceRunner> device_;
   std::mutex mutex_;
   int64_t programs_ = 0;
 };
@@ -179,7 +192,7 @@ class Program {
 };
 
 // An argument as the evaluator's value; a TensorRef borrows its memory.
-absl::StatusOr<specializer::Value> ToValue(const ArgumentValue& argument);
+absl::StatusOr<specializer::Value> ToValue(const ArgumentValue& argument, host::DeviceRunner* device = nullptr);
 
 }  // namespace tilevm::vm
 

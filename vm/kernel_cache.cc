@@ -84,8 +84,17 @@ absl::StatusOr<ir::Kernel> SpecializeAndOptimize(specializer::Evaluator& evaluat
   return specializer::RunPasses(std::move(typed), stop_after);
 }
 
+absl::StatusOr<std::shared_ptr<const Plan>> CompiledKernel::plan() const {
+  std::lock_guard<std::mutex> lock(plan_mutex_);
+  if (plan_ == nullptr) {
+    TILEVM_ASSIGN_OR_RETURN(plan_, Compile(kernel));
+  }
+  return plan_;
+}
+
 absl::StatusOr<std::shared_ptr<const CompiledKernel>> KernelCache::Get(absl::string_view program_key, specializer::Evaluator& evaluator,
-                                                                       const Value& kernel, const specializer::SpecializationKey& key, bool* fresh) {
+                                                                       const Value& kernel, const specializer::SpecializationKey& key, bool* fresh,
+                                                                       bool want_plan) {
   std::string text = KeyText(program_key, kernel, key);
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -102,7 +111,9 @@ absl::StatusOr<std::shared_ptr<const CompiledKernel>> KernelCache::Get(absl::str
   const auto start = std::chrono::steady_clock::now();
   auto compiled = std::make_shared<CompiledKernel>();
   TILEVM_ASSIGN_OR_RETURN(compiled->kernel, SpecializeAndOptimize(evaluator, kernel, key));
-  TILEVM_ASSIGN_OR_RETURN(compiled->plan, Compile(compiled->kernel));
+  if (want_plan) {
+    TILEVM_RETURN_IF_ERROR(compiled->plan().status());
+  }
   compiled->compile_us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
   if (fresh != nullptr) *fresh = true;
 

@@ -23,8 +23,22 @@ namespace tilevm::vm {
 
 struct CompiledKernel {
   ir::Kernel kernel;                    // after all passes; its params are what a launch has to give
-  std::shared_ptr<const Plan> plan;
   double compile_us = 0;
+
+  // The plan of the CPU engine, made when it is first asked for.
+  absl::StatusOr<std::shared_ptr<const Plan>> plan() const;
+
+  // What a device engine keeps with the kernel: its compiled variants.
+  struct DeviceSlot {
+    std::mutex mutex;
+    std::shared_ptr<void> code;
+  };
+  DeviceSlot& device_slot() const { return device_slot_; }
+
+ private:
+  mutable std::mutex plan_mutex_;
+  mutable std::shared_ptr<const Plan> plan_;
+  mutable DeviceSlot device_slot_;
 };
 
 struct CacheStatistics {
@@ -37,9 +51,11 @@ class KernelCache {
  public:
   explicit KernelCache(size_t max_entries = 1024) : max_entries_(max_entries) {}
 
-  // fresh: whether it was compiled now. The evaluator belongs to the caller (its program's lock is held).
+  // fresh: whether it was compiled now. The evaluator belongs to the caller (its program's lock is held). want_plan: for the CPU engine, whose errors
+  // come here then.
   absl::StatusOr<std::shared_ptr<const CompiledKernel>> Get(absl::string_view program_key, specializer::Evaluator& evaluator,
-                                                            const specializer::Value& kernel, const specializer::SpecializationKey& key, bool* fresh);
+                                                            const specializer::Value& kernel, const specializer::SpecializationKey& key, bool* fresh,
+                                                            bool want_plan = true);
   CacheStatistics statistics() const;
 
  private:

@@ -25,7 +25,7 @@ int Misuse(absl::string_view message) {
 
 int main(int argc, char** argv) {
   using namespace tilevm::vm::cli;
-  CLI::App app("tilevm runs kernels written in the Triton language, on the CPU engine and without Python.\n"
+  CLI::App app("tilevm runs kernels written in the Triton language, on the CPU or a GPU, without Python.\n"
                "Exit codes: 0 done, 1 the program or a file failed, 2 the command line is wrong, 3 --check found something.",
                "tilevm");
   app.set_version_flag("--version", std::string("tilevm ") + std::string(kVersion));
@@ -36,6 +36,8 @@ int main(int argc, char** argv) {
   AddConversions(app, &exit_code);
   AddInfo(app, &exit_code);
   AddInspect(app, &exit_code);
+  AddDevices(app, &exit_code);
+  AddCache(app, &exit_code);
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands([&](CLI::App* verb) { return verb->get_name() == argv[1]; }).empty()) {
     return Misuse(absl::StrCat("there is no verb '", argv[1], "'; tilevm --help lists them"));
   }

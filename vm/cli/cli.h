@@ -26,6 +26,8 @@ void AddRun(CLI::App& app, int* exit_code);        // run
 void AddConversions(CLI::App& app, int* exit_code);  // compile, as, dis
 void AddInfo(CLI::App& app, int* exit_code);       // info, verify
 void AddInspect(CLI::App& app, int* exit_code);    // inspect
+void AddDevices(CLI::App& app, int* exit_code);    // devices
+void AddCache(CLI::App& app, int* exit_code);      // cache
 
 // Prints the status on stderr, with source line and caret where it has a place, and gives kFailed.
 int Fail(const absl::Status& status, const std::vector<SourceFile>& files = {});

@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "vm/cli/cli.h"
+#include "vm/cli/gpu.h"
 #include "vm/cli/run_report.h"
 #include "vm/cli/values.h"
 #include "vm/engine.h"
@@ -26,7 +27,8 @@ struct RunFlags {
   std::string file;
   std::vector<std::string> rest;      // [FUNCTION] name=value ...
   std::vector<std::string> import_dirs, outputs;
-  std::string grid, device = "auto";
+  std::string grid;
+  DeviceFlags device;
   bool check = false, stats = false, json = false, poison_masked = false, verbose = false;
   uint64_t seed = 0;
   int threads = 0;
@@ -75,10 +77,6 @@ class Runner {
         return Misuse(absl::StrCat("'", text, "' is not of the form name=value"));
       }
     }
-    if (absl::StartsWith(flags_.device, "cuda")) {
-      return Fail(absl::FailedPreconditionError("--device cuda: this build has no CUDA engine; --device cpu runs the same file"));
-    }
-    if (flags_.device != "cpu" && flags_.device != "auto") return Misuse(absl::StrCat("--device ", flags_.device, " is unknown; cpu, cuda[:N] and auto are possible"));
     if (absl::Status status = ParseOutputs(); !status.ok()) return Misuse(status.message());
 
     EngineOptions options;
@@ -89,7 +87,11 @@ class Runner {
     options.max_ops = flags_.max_ops;
     if (flags_.json) options.print = [this](absl::string_view line) { report_.printed.emplace_back(line); };
     if (flags_.verbose) options.log = [](absl::string_view line) { std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); };
-    std::shared_ptr<Engine> engine = Engine::Create(options);
+    Apply(flags_.device, options);
+    absl::StatusOr<std::shared_ptr<Engine>> opened = Engine::Open(options);
+    if (absl::IsInvalidArgument(opened.status())) return Misuse(absl::StrCat("--device ", flags_.device.device, ": ", opened.status().message()));
+    if (!opened.ok()) return Fail(absl::Status(opened.status().code(), absl::StrCat("--device ", flags_.device.device, ": ", opened.status().message(), "; --device cpu runs the same file")));
+    std::shared_ptr<Engine> engine = *std::move(opened);
     LoadOptions load;
     load.import_dirs = flags_.import_dirs;
     const auto start = std::chrono::steady_clock::now();
@@ -206,7 +208,7 @@ void AddRun(CLI::App& app, int* exit_code) {
   verb->add_option("FUNCTION", flags->rest, "a function of the file and its arguments: name=1024, name=f16, name=@x.npy, name='randn(128, 1000, f16, seed=1)'");
   verb->add_option("--grid", flags->grid, "programs to launch a kernel with: 'cdiv(n, BLOCK), 1'");
   verb->add_option("-o,--output", flags->outputs, "NAME=FILE.npy saves an argument after the run, FILE.npy what the host function returns")->allow_extra_args(false);
-  verb->add_option("--device", flags->device, "cpu, cuda[:N] or auto");
+  AddDeviceFlags(*verb, flags->device);
   verb->add_flag("--check", flags->check, "find out-of-bounds accesses, races and uninitialised reads; exit code 3 if there are any");
   verb->add_flag("--poison-masked", flags->poison_masked, "masked-off lanes of a load without `other` are NaN or 0xAA bytes instead of 0");
   verb->add_flag("--stats", flags->stats, "print times and rates");

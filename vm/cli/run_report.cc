@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "vm/cli/values.h"
+#include "vm/host/device_runner.h"
 
 namespace tilevm::vm::cli {
 namespace {
@@ -24,7 +25,11 @@ std::string LaunchesText(const host::HostWorld& world) {
   if (counts.empty()) return "no kernel was launched";
   std::vector<std::string> parts;
   for (const auto& [kernel, count] : counts) parts.push_back(absl::StrCat(count, count == 1 ? " launch of " : " launches of ", kernel));
-  return absl::StrCat(absl::StrJoin(parts, ", "), " on cpu");
+  const host::HostWorld::Options& options = world.options();
+  int64_t on_device = 0;
+  for (const host::LaunchRecord& r : world.launches()) on_device += r.on_device;
+  const char* where = on_device == 0 ? "cpu" : on_device == static_cast<int64_t>(world.launches().size()) ? "" : " and cpu";
+  return absl::StrCat(absl::StrJoin(parts, ", "), " on ", on_device > 0 ? options.device->facts().name : "", where);
 }
 
 std::string ChecksText(const host::HostWorld& world) {
@@ -36,7 +41,7 @@ std::string ChecksText(const host::HostWorld& world) {
 void PrintStats(const RunReport& report) {
   std::fprintf(stderr, "load %.0f us\n", report.load_us);
   for (const host::LaunchRecord& r : report.world->launches()) {
-    std::string line = absl::StrFormat("%s: %d programs, compile %.0f us, run %.0f us", r.kernel, r.programs, r.compile_us, r.run_us);
+    std::string line = absl::StrFormat("%s: %d programs, compile %.0f us, run %.0f us%s", r.kernel, r.programs, r.compile_us, r.run_us, r.on_device ? " on the GPU" : "");
     if (r.run_us > 0) absl::StrAppendFormat(&line, ", %.2f GB/s of argument bytes", static_cast<double>(r.bytes) / r.run_us * 1e-3);
     if (!r.config.empty()) absl::StrAppend(&line, ", config ", r.config);
     std::fprintf(stderr, "%s\n", line.c_str());
@@ -91,7 +96,7 @@ void PrintJson(const RunReport& report) {
   ordered_json launches = ordered_json::array();
   if (report.world != nullptr) {
     for (const host::LaunchRecord& r : report.world->launches()) {
-      ordered_json launch = {{"kernel", r.kernel}, {"device", "cpu"}, {"programs", r.programs}, {"compile_us", r.compile_us}, {"run_us", r.run_us}, {"bytes", r.bytes}, {"ops", r.ops}};
+      ordered_json launch = {{"kernel", r.kernel}, {"device", r.on_device ? "cuda" : "cpu"}, {"programs", r.programs}, {"compile_us", r.compile_us}, {"run_us", r.run_us}, {"bytes", r.bytes}, {"ops", r.ops}};
       if (!r.config.empty()) launch["config"] = r.config;
       launches.push_back(launch);
     }

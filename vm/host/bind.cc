@@ -127,7 +127,7 @@ absl::StatusOr<ArgSpec> TensorSpec(const Tensor& tensor, const Rules& rules, Loc
   if (rules.annotated.has_value() && (!rules.annotated->pointer || rules.annotated->dtype != tensor.dtype)) {
     return InvalidAt(loc, "argument ", rules.name, " is a tensor of ", isa::Name(tensor.dtype), ", the parameter is ", isa::ToString(*rules.annotated));
   }
-  const bool divisible = rules.specialize && rules.align && reinterpret_cast<uintptr_t>(tensor.data()) % 16 == 0;
+  const bool divisible = rules.specialize && rules.align && tensor.address() % 16 == 0;
   return Typed(isa::PointerType(tensor.dtype), divisible);
 }
 

@@ -34,9 +34,11 @@ struct LaunchRecord {
   int64_t bytes = 0;      // of all tensors that were given
   int64_t ops = 0;        // instructions that the engine executed
   std::string config;     // "BLOCK_M=128, BLOCK_N=256, num_warps=8" of an autotuned kernel
+  bool on_device = false; // run_us is time on the GPU
 };
 
 struct BoundCall;
+class DeviceRunner;
 
 class HostWorld : public specializer::Host {
  public:
@@ -45,6 +47,8 @@ class HostWorld : public specializer::Host {
     std::function<void(absl::string_view)> print;    // a line of print(); default stdout
     std::function<void(absl::string_view)> log;      // a line for each kernel that is compiled
     size_t max_launch_records = 100'000;
+    std::shared_ptr<DeviceRunner> device;            // where kernels run; null: the CPU engine
+    bool cpu_if_unimplemented = false;               // a kernel that the device engine cannot take runs on the CPU engine
   };
 
   HostWorld(KernelCache* cache, std::string program_key, Options options);

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "vm/host/device_runner.h"
 #include "vm/host/object.h"
 
 namespace tilevm::vm::host {
@@ -48,17 +49,18 @@ absl::StatusOr<Arg> ScalarArg(const Value& value, isa::ElemType elem, absl::stri
 // What kernel.warmup(...) gives: a compiled kernel that tells its resources and is launched with all arguments of the source.
 class WarmKernel : public specializer::HostObject {
  public:
-  WarmKernel(Value kernel, const BoundCall& bound) : kernel_(std::move(kernel)), name_(bound.function->name), options_(bound.options) {}
+  WarmKernel(Value kernel, const BoundCall& bound, KernelResources resources)
+      : kernel_(std::move(kernel)), name_(bound.function->name), options_(bound.options), resources_(std::move(resources)) {}
   std::string type_name() const override { return "triton.compiler.CompiledKernel"; }
 
   // Figures that let a program size its grid; the CPU engine has no registers to count.
   absl::StatusOr<Value> GetAttr(Evaluator& evaluator, absl::string_view name, Loc loc) override {
-    if (name == "n_regs") return Value::Int(32);
-    if (name == "n_spills") return Value::Int(0);
+    if (name == "n_regs") return Value::Int(resources_.registers);
+    if (name == "n_spills") return Value::Int(resources_.spill_bytes / 4);
     if (name == "name") return Value::String(name_);
     if (name == "metadata") {
       return host::Record::Make("metadata", "<metadata>",
-                                {{"shared", Value::Int(1024)}, {"num_warps", Value::Int(options_.num_warps)}, {"num_stages", Value::Int(options_.num_stages)},
+                                {{"shared", Value::Int(resources_.shared_bytes)}, {"num_warps", Value::Int(options_.num_warps)}, {"num_stages", Value::Int(options_.num_stages)},
                                  {"num_ctas", Value::Int(options_.num_ctas)}, {"name", Value::String(name_)}});
     }
     return HostObject::GetAttr(evaluator, name, loc);
@@ -79,11 +81,20 @@ class WarmKernel : public specializer::HostObject {
   Value kernel_;
   std::string name_;
   ir::Options options_;
+  KernelResources resources_;
 };
+
+// The CPU engine has no registers and no shared memory to count: figures that let a program size its grid.
+KernelResources NominalResources() {
+  KernelResources resources;
+  resources.registers = 32;
+  resources.shared_bytes = 1024;
+  return resources;
+}
 
 }  // namespace
 
-absl::StatusOr<PreparedRun> PrepareArguments(const ir::Kernel& kernel, const BoundCall& bound, bool checked, Loc loc) {
+absl::StatusOr<PreparedRun> PrepareArguments(const ir::Kernel& kernel, const BoundCall& bound, bool checked, Loc loc, bool on_device) {
   PreparedRun run;
   std::vector<std::vector<Value>> leaves(bound.args.size());
   for (size_t i = 0; i < bound.args.size(); ++i) Leaves(bound.args[i], leaves[i]);
@@ -115,7 +126,7 @@ absl::StatusOr<PreparedRun> PrepareArguments(const ir::Kernel& kernel, const Bou
       if (index < 0) {
         index = static_cast<int32_t>(run.buffers.size());
         Buffer buffer;
-        buffer.data = tensor.storage->data();
+        buffer.data = on_device ? nullptr : tensor.storage->data();
         buffer.bytes = tensor.storage->bytes();
         buffer.dtype = tensor.dtype;
         buffer.name = p.name;
@@ -163,14 +174,21 @@ absl::StatusOr<Value> HostWorld::Launch(Evaluator& evaluator, const Value& kerne
     TILEVM_ASSIGN_OR_RETURN(BoundCall bound, Bind(evaluator, kernel, variant.call, loc));
     TILEVM_ASSIGN_OR_RETURN(specializer::SpecializationKey key, SpecializationOf(kernel, bound, loc));
     bool fresh = false;
-    absl::StatusOr<std::shared_ptr<const CompiledKernel>> compiled = cache_->Get(program_key_, evaluator, kernel, key, &fresh);
+    absl::StatusOr<std::shared_ptr<const CompiledKernel>> compiled = cache_->Get(program_key_, evaluator, kernel, key, &fresh, options_.device == nullptr);
     if (!compiled.ok()) {
       refused = WithCallSite(compiled.status(), loc);
       // The first configuration that fits is used.
       if (absl::IsResourceExhausted(refused) && variants.size() > 1) continue;
       return refused;
     }
-    if (bound.warmup) return Value::Shared(ValueKind::kObject, std::make_shared<WarmKernel>(kernel, bound));
+    if (bound.warmup) {
+      KernelResources resources = NominalResources();
+      if (options_.device != nullptr) {
+        // A warmup may stand types in for arguments: nothing is bound, and the grid is not known.
+        TILEVM_ASSIGN_OR_RETURN(resources, options_.device->Prepare(**compiled, PreparedRun(), {1, 1, 1}));
+      }
+      return Value::Shared(ValueKind::kObject, std::make_shared<WarmKernel>(kernel, bound, std::move(resources)));
+    }
     TILEVM_ASSIGN_OR_RETURN(auto extents, EvaluateGrid(evaluator, grid, bound, loc));
     LaunchRecord record;
     record.kernel = bound.function->name;
@@ -181,7 +199,12 @@ absl::StatusOr<Value> HostWorld::Launch(Evaluator& evaluator, const Value& kerne
     }
     record.programs = extents[0] * extents[1] * extents[2];
     if (record.programs > 0) {
-      TILEVM_RETURN_IF_ERROR(RunCompiled(**compiled, bound, extents, evaluator.module().files, loc, record));
+      absl::Status run = RunCompiled(**compiled, bound, extents, evaluator.module().files, loc, record);
+      if (absl::IsResourceExhausted(run) && options_.device != nullptr && variants.size() > 1) {
+        refused = run;
+        continue;
+      }
+      TILEVM_RETURN_IF_ERROR(run);
     }
     Record(std::move(record));
     return Value::None();
@@ -191,12 +214,30 @@ absl::StatusOr<Value> HostWorld::Launch(Evaluator& evaluator, const Value& kerne
 
 absl::Status HostWorld::RunCompiled(const CompiledKernel& compiled, const BoundCall& bound, const std::array<int64_t, 3>& extents,
                                     const std::vector<SourceFile>& files, Loc loc, LaunchRecord& record) {
-  TILEVM_ASSIGN_OR_RETURN(PreparedRun run, PrepareArguments(compiled.kernel, bound, options_.run.checked, loc));
+  TILEVM_ASSIGN_OR_RETURN(PreparedRun run, PrepareArguments(compiled.kernel, bound, options_.run.checked, loc, options_.device != nullptr));
   RunOptions options = options_.run;
   for (int i = 0; i < 3; ++i) options.grid[i] = extents[i];
   if (!options.print && options_.print) options.print = [this](absl::string_view text) { Print(text.empty() || text.back() != '\n' ? text : text.substr(0, text.size() - 1)); };
+  if (options_.device != nullptr) {
+    absl::StatusOr<DeviceRunResult> done = options_.device->Run(compiled, run, extents, options.print);
+    for (const Buffer& buffer : run.buffers) record.bytes += buffer.bytes;
+    if (done.ok()) {
+      record.run_us = done->run_us;
+      record.compile_us += done->compile_us;
+      record.on_device = true;
+      if (done->compile_us > 0 && options_.log) {
+        options_.log(absl::StrCat("compiled ", record.kernel, " for ", options_.device->facts().arch, " in ", static_cast<int64_t>(done->compile_us), " us"));
+      }
+      return absl::OkStatus();
+    }
+    if (!options_.cpu_if_unimplemented || !absl::IsUnimplemented(done.status())) return WithCallSite(done.status(), loc);
+    if (options_.log) options_.log(absl::StrCat(record.kernel, " runs on the CPU: ", done.status().message()));
+    record.bytes = 0;
+    for (size_t i = 0; i < run.buffers.size(); ++i) run.buffers[i].data = run.tensors[i].storage->data();
+  }
+  TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan, compiled.plan());
   const auto start = std::chrono::steady_clock::now();
-  absl::StatusOr<RunResult> result = Run(*compiled.plan, run.args, run.buffers, options);
+  absl::StatusOr<RunResult> result = Run(*plan, run.args, run.buffers, options);
   record.run_us = MicrosSince(start);
   if (!result.ok()) return WithCallSite(result.status(), loc);
   record.ops = result->statistics.ops;

@@ -49,7 +49,8 @@ struct PreparedRun {
   std::vector<Buffer> buffers;
   std::vector<Tensor> tensors;  // keeps the storages alive, one for each buffer
 };
-absl::StatusOr<PreparedRun> PrepareArguments(const ir::Kernel& kernel, const BoundCall& bound, bool checked, Loc loc);
+// on_device: the buffers have no host address (Buffer::data is null); the tensors' storages say where the bytes are.
+absl::StatusOr<PreparedRun> PrepareArguments(const ir::Kernel& kernel, const BoundCall& bound, bool checked, Loc loc, bool on_device = false);
 
 // A value that stands for any argument of that type: enough to specialize a kernel, not to run it.
 Value ArgumentOfType(isa::ElemType elem, bool divisible);

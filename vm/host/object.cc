@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "vm/host/device_runner.h"
 
 namespace tilevm::vm::host {
 
@@ -74,27 +75,40 @@ Value MakeDevice(absl::string_view type, int index) {
 
 // What the CPU engine answers for a device: the figures are those that kernels ask for to size themselves, chosen so that a persistent kernel
 // runs a handful of programs and nothing is refused for lack of shared memory.
-Value DevicePropertiesRecord() {
-  return Record::Make("torch.cuda._CudaDeviceProperties", "_CudaDeviceProperties(name='tilevm CPU engine')",
-                      {{"name", Value::String("tilevm CPU engine")},
-                       {"major", Value::Int(9)},
-                       {"minor", Value::Int(0)},
-                       {"multi_processor_count", Value::Int(8)},
-                       {"multiprocessor_count", Value::Int(8)},
+Value DevicePropertiesRecord(const DeviceFacts* facts) {
+  static const DeviceFacts* const kCpu = [] {
+    auto* cpu = new DeviceFacts();
+    cpu->name = "tilevm CPU engine";
+    cpu->major = 9;
+    cpu->multiprocessors = 8;
+    cpu->registers_per_multiprocessor = 65536;
+    cpu->smem_per_block = 232448;
+    cpu->smem_per_multiprocessor = 233472;
+    cpu->memory_bytes = int64_t{16} << 30;
+    cpu->l2_bytes = int64_t{50} << 20;
+    return cpu;
+  }();
+  const DeviceFacts& f = facts != nullptr ? *facts : *kCpu;
+  return Record::Make("torch.cuda._CudaDeviceProperties", absl::StrCat("_CudaDeviceProperties(name='", f.name, "')"),
+                      {{"name", Value::String(f.name)},
+                       {"major", Value::Int(f.major)},
+                       {"minor", Value::Int(f.minor)},
+                       {"multi_processor_count", Value::Int(f.multiprocessors)},
+                       {"multiprocessor_count", Value::Int(f.multiprocessors)},
                        {"max_threads_per_multi_processor", Value::Int(2048)},
-                       {"max_num_regs", Value::Int(65536)},
-                       {"regs_per_multiprocessor", Value::Int(65536)},
-                       {"max_shared_mem", Value::Int(232448)},
+                       {"max_num_regs", Value::Int(f.registers_per_multiprocessor)},
+                       {"regs_per_multiprocessor", Value::Int(f.registers_per_multiprocessor)},
+                       {"max_shared_mem", Value::Int(f.smem_per_block)},
                        {"shared_memory_per_block", Value::Int(49152)},
-                       {"shared_memory_per_block_optin", Value::Int(232448)},
-                       {"shared_memory_per_multiprocessor", Value::Int(233472)},
-                       {"total_memory", Value::Int(int64_t{16} << 30)},
+                       {"shared_memory_per_block_optin", Value::Int(f.smem_per_block)},
+                       {"shared_memory_per_multiprocessor", Value::Int(f.smem_per_multiprocessor)},
+                       {"total_memory", Value::Int(f.memory_bytes)},
                        {"warp_size", Value::Int(32)},
                        {"warpSize", Value::Int(32)},
-                       {"L2_cache_size", Value::Int(int64_t{50} << 20)},
+                       {"L2_cache_size", Value::Int(f.l2_bytes)},
                        {"mem_bus_width", Value::Int(64)},
                        {"mem_clock_rate", Value::Int(0)},
-                       {"sm_clock_rate", Value::Int(0)}});
+                       {"sm_clock_rate", Value::Int(f.clock_khz)}});
 }
 
 }  // namespace tilevm::vm::host

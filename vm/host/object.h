@@ -43,7 +43,9 @@ class Record : public specializer::HostObject {
 Record* AsRecord(const Value& value, absl::string_view type);
 
 Value MakeDevice(absl::string_view type, int index);
-Value DevicePropertiesRecord();
+struct DeviceFacts;
+// Null: the CPU engine.
+Value DevicePropertiesRecord(const DeviceFacts* facts);
 
 }  // namespace tilevm::vm::host
 

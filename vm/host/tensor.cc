@@ -56,7 +56,25 @@ absl::StatusOr<std::shared_ptr<Storage>> Storage::Allocate(int64_t bytes, Fill f
   storage->data_ = reinterpret_cast<std::byte*>((address + kAlignment - 1) / kAlignment * kAlignment);
   storage->bytes_ = bytes;
   storage->declared_uninitialised = fill == Fill::kUninitialised;
+  if (fill == Fill::kUninitialised) storage->home_ = Home::kNowhere;
   return storage;
+}
+
+std::shared_ptr<Storage> Storage::BorrowDevice(uint64_t address, int64_t bytes) {
+  std::shared_ptr<Storage> storage(new Storage());
+  storage->device_address_ = address;
+  storage->bytes_ = bytes;
+  storage->home_ = Home::kDevice;
+  return storage;
+}
+
+void Storage::ToHost() const {
+  if (data_ == nullptr && device_address_ != 0) {
+    block_ = std::calloc(static_cast<size_t>(bytes_) + kAlignment, 1);
+    data_ = reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(block_) + kAlignment - 1) / kAlignment * kAlignment);
+  }
+  if (home_ == Home::kDevice && mirror_ != nullptr) mirror_->CopyToHost(data_, bytes_);
+  home_ = Home::kHost;
 }
 
 std::shared_ptr<Storage> Storage::Borrow(void* data, int64_t bytes) {

@@ -29,18 +29,40 @@ using specializer::Value;
 
 enum class Fill { kZero, kUninitialised };
 
+// Where a storage's bytes also lie: the memory of a GPU (vm/gpu). The runner that made it decides when bytes move there.
+class Mirror {
+ public:
+  virtual ~Mirror() = default;
+  virtual void CopyToHost(std::byte* to, int64_t bytes) = 0;
+};
+
 class Storage {
  public:
   // kResourceExhausted beyond the process-wide bound of one tensor (2^40 bytes) or where memory ends.
   static absl::StatusOr<std::shared_ptr<Storage>> Allocate(int64_t bytes, Fill fill);
   // Memory of somebody else, which outlives the storage.
   static std::shared_ptr<Storage> Borrow(void* data, int64_t bytes);
+  static std::shared_ptr<Storage> BorrowDevice(uint64_t address, int64_t bytes);
   ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
-  std::byte* data() const { return data_; }
+  // The bytes in main memory, for reading and writing: fetched first if only a GPU has them, and what it has counts as old from then on.
+  std::byte* data() const {
+    if (home_ != Home::kHost) ToHost();
+    return data_;
+  }
+  // Where they lie, for identity and alignment alone.
+  const std::byte* address() const { return device_address_ != 0 ? reinterpret_cast<const std::byte*>(device_address_) : data_; }
   int64_t bytes() const { return bytes_; }
+
+  // Which of the two places has the bytes; nobody while they have no value yet.
+  enum class Home : uint8_t { kNowhere, kHost, kBoth, kDevice };
+  Home home() const { return home_; }
+  void set_home(Home home) const { home_ = home; }
+  std::shared_ptr<Mirror>& mirror() { return mirror_; }
+  // Of the caller's, in the memory of a GPU; 0: made here, or in main memory.
+  uint64_t device_address() const { return device_address_; }
 
   // Bytes written so far, one entry a byte; empty: all count as written.
   std::vector<uint8_t>& written() { return written_; }
@@ -49,8 +71,12 @@ class Storage {
 
  private:
   Storage() = default;
-  void* block_ = nullptr;
-  std::byte* data_ = nullptr;
+  void ToHost() const;
+  mutable void* block_ = nullptr;
+  mutable std::byte* data_ = nullptr;
+  mutable Home home_ = Home::kHost;
+  std::shared_ptr<Mirror> mirror_;
+  uint64_t device_address_ = 0;
   int64_t bytes_ = 0;
   std::vector<uint8_t> written_;
 };
@@ -70,6 +96,7 @@ struct Tensor {
   int64_t item_bytes() const { return isa::StorageBytes(dtype); }
   bool contiguous() const;
   std::byte* data() const { return storage->data() + offset * item_bytes(); }
+  uintptr_t address() const { return reinterpret_cast<uintptr_t>(storage->address()) + static_cast<uintptr_t>(offset * item_bytes()); }
 };
 
 Shape ContiguousStrides(const Shape& shape);

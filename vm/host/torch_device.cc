@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "isa/eval.h"
 #include "vm/host/convert.h"
+#include "vm/host/device_runner.h"
 #include "vm/host/host.h"
 #include "vm/host/object.h"
 #include "vm/host/torch_table.h"
@@ -41,9 +42,13 @@ absl::StatusOr<Value> Nothing(HostCall&) { return Value::None(); }
 absl::StatusOr<Value> True(HostCall&) { return Value::Bool(true); }
 absl::StatusOr<Value> False(HostCall&) { return Value::Bool(false); }
 absl::StatusOr<Value> Number(HostCall& call) { return Value::Int(call.tag); }
-absl::StatusOr<Value> Properties(HostCall&) { return DevicePropertiesRecord(); }
-absl::StatusOr<Value> DeviceName(HostCall&) { return Value::String("tilevm CPU engine"); }
-absl::StatusOr<Value> Capability(HostCall&) { return Value::Tuple({Value::Int(9), Value::Int(0)}); }
+const DeviceFacts* Facts(HostCall& call) { return call.world.options().device == nullptr ? nullptr : &call.world.options().device->facts(); }
+absl::StatusOr<Value> Properties(HostCall& call) { return DevicePropertiesRecord(Facts(call)); }
+absl::StatusOr<Value> DeviceName(HostCall& call) { return Value::String(Facts(call) == nullptr ? "tilevm CPU engine" : Facts(call)->name); }
+absl::StatusOr<Value> Capability(HostCall& call) {
+  const DeviceFacts* facts = Facts(call);
+  return Value::Tuple({Value::Int(facts == nullptr ? 9 : facts->major), Value::Int(facts == nullptr ? 0 : facts->minor)});
+}
 absl::StatusOr<Value> Context(HostCall& call) {
   // torch.no_grad used as a plain decorator.
   if (!call.args.empty() && call.args[0].is(ValueKind::kTuple) && call.args[0].items().size() == 1) {
@@ -60,7 +65,10 @@ absl::StatusOr<Value> Stream(HostCall&) {
   return Record::Make("torch.cuda.Stream", "<torch.cuda.Stream>", {{"cuda_stream", Value::Int(0)}});
 }
 absl::StatusOr<Value> DefaultDType(HostCall&) { return Value::DTypeOf(DType::kF32); }
-absl::StatusOr<Value> MemoryInfo(HostCall&) { return Value::Tuple({Value::Int(int64_t{16} << 30), Value::Int(int64_t{16} << 30)}); }
+absl::StatusOr<Value> MemoryInfo(HostCall& call) {
+  const Value bytes = Value::Int(Facts(call) == nullptr ? int64_t{16} << 30 : Facts(call)->memory_bytes);
+  return Value::Tuple({bytes, bytes});
+}
 absl::StatusOr<Value> IsTensor(HostCall& call) { return Value::Bool(AsTensor(call.args[0]) != nullptr); }
 
 absl::StatusOr<Value> FInfo(HostCall& call) {

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "vm/host/convert.h"
+#include "vm/host/device_runner.h"
 #include "vm/host/host.h"
 #include "vm/host/torch_table.h"
 
@@ -41,7 +42,13 @@ absl::StatusOr<Value> Ask(HostCall& call) {
     case kDim: return Value::Int(t.rank());
     case kItemSize: return Value::Int(t.item_bytes());
     case kIsContiguous: return Value::Bool(t.contiguous());
-    case kDataPtr: return Value::Int(absl::int128(reinterpret_cast<uintptr_t>(t.data())));
+    case kDataPtr: {
+      uint64_t base = reinterpret_cast<uintptr_t>(t.storage->address());
+      if (DeviceRunner* device = call.world.options().device.get()) {
+        TILEVM_ASSIGN_OR_RETURN(base, device->AddressOf(t.storage));
+      }
+      return Value::Int(absl::int128(base + static_cast<uint64_t>(t.offset * t.item_bytes())));
+    }
     case kStorageOffset: return Value::Int(t.offset);
     case kIsFloat: return Value::Bool(isa::IsFloat(t.dtype));
     default: return Value::Int(0);

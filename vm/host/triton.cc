@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "vm/host/device_runner.h"
 #include "vm/host/host.h"
 #include "vm/host/object.h"
 #include "vm/host/torch_table.h"
@@ -113,15 +114,21 @@ absl::StatusOr<Value> ActivateGpu(const PathCall& call) {
   World(call.evaluator).active_is_cpu = false;
   return Value::None();
 }
-absl::StatusOr<Value> Properties(const PathCall&) { return DevicePropertiesRecord(); }
+const DeviceFacts* Facts(const PathCall& call) {
+  const std::shared_ptr<DeviceRunner>& device = World(call.evaluator).options().device;
+  return device == nullptr ? nullptr : &device->facts();
+}
+absl::StatusOr<Value> Properties(const PathCall& call) { return DevicePropertiesRecord(Facts(call)); }
 absl::StatusOr<Value> NoDevices(const PathCall&) { return Value::List({}); }
 absl::StatusOr<Value> Target(const PathCall& call) {
   if (World(call.evaluator).active_is_cpu) {
     return Record::Make("GPUTarget", "GPUTarget(backend='cpu', arch='cpu', warp_size=0)",
                         {{"backend", Value::String("cpu")}, {"arch", Value::String("cpu")}, {"warp_size", Value::Int(0)}});
   }
-  return Record::Make("GPUTarget", "GPUTarget(backend='cuda', arch=90, warp_size=32)",
-                      {{"backend", Value::String("cuda")}, {"arch", Value::Int(90)}, {"warp_size", Value::Int(32)}});
+  const DeviceFacts* facts = Facts(call);
+  const int arch = facts == nullptr ? 90 : facts->major * 10 + facts->minor;
+  return Record::Make("GPUTarget", absl::StrCat("GPUTarget(backend='cuda', arch=", arch, ", warp_size=32)"),
+                      {{"backend", Value::String("cuda")}, {"arch", Value::Int(arch)}, {"warp_size", Value::Int(32)}});
 }
 absl::StatusOr<Value> Now(const PathCall&) {
   return Value::Float(std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count());
@@ -227,7 +234,7 @@ absl::StatusOr<Value> Descriptor(const PathCall& call) {
     return InvalidAt(call.loc, "TensorDescriptor: shape, strides and block_shape need one length, from 1 to 5; they have ", rank, ", ", strides.items().size(), " and ",
                      block.items().size());
   }
-  if (reinterpret_cast<uintptr_t>(t.data()) % 16 != 0) return InvalidAt(call.loc, "TensorDescriptor: base must be 16-byte aligned");
+  if (t.address() % 16 != 0) return InvalidAt(call.loc, "TensorDescriptor: base must be 16-byte aligned");
   for (size_t i = 0; i + 1 < rank; ++i) {
     if (strides.items()[i].int_value() * t.item_bytes() % 16 != 0) {
       return InvalidAt(call.loc, "TensorDescriptor: stride ", i, " is ", specializer::Str(strides.items()[i]), " elements of ", t.item_bytes(),
@@ -286,9 +293,12 @@ absl::StatusOr<std::optional<Value>> CallTriton(Evaluator& evaluator, absl::stri
   return std::optional<Value>(std::move(value));
 }
 
-absl::StatusOr<std::optional<Value>> TritonValue(Evaluator&, absl::string_view path, Loc) {
+absl::StatusOr<std::optional<Value>> TritonValue(Evaluator& evaluator, absl::string_view path, Loc) {
   if (path == "triton.__version__") return std::optional<Value>(Value::String("3.6.0"));
-  if (path == "triton.runtime.driver.active.utils.max_shared_mem") return std::optional<Value>(Value::Int(232448));
+  if (path == "triton.runtime.driver.active.utils.max_shared_mem") {
+    const std::shared_ptr<DeviceRunner>& device = World(evaluator).options().device;
+    return std::optional<Value>(Value::Int(device == nullptr ? 232448 : device->facts().smem_per_block));
+  }
   // Kernel files see an empty environment: what a file does depends on it and its arguments alone.
   if (path == "os.environ") return std::optional<Value>(specializer::MakeDict({}));
   // A function, or a namespace that functions lie below.

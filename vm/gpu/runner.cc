@@ -1,0 +1,251 @@
+#include "vm/gpu/runner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "isa/status.h"
+#include "specializer/analysis/launch_ranges.h"
+
+namespace tilevm::vm {
+namespace {
+
+using gpu::CuDevicePtr;
+using host::Storage;
+
+// A copy of a storage in the memory of the device.
+class GpuMirror : public host::Mirror {
+ public:
+  GpuMirror(std::shared_ptr<gpu::Device> device, std::unique_ptr<gpu::DeviceMemory> memory, CuDevicePtr address)
+      : device_(std::move(device)), memory_(std::move(memory)), address_(address) {}
+  void CopyToHost(std::byte* to, int64_t bytes) override {
+    // Launches are checked when they end: what can fail here is a device that is lost, and then the next launch says so.
+    device_->CopyOut(to, address_, bytes).IgnoreError();
+  }
+  CuDevicePtr address() const { return address_; }
+
+ private:
+  std::shared_ptr<gpu::Device> device_;
+  std::unique_ptr<gpu::DeviceMemory> memory_;  // null: of the caller
+  CuDevicePtr address_;
+};
+
+struct Variants {
+  std::map<std::pair<bool, bool>, std::shared_ptr<const gpu::LoadedKernel>> by_promises;
+};
+
+class GpuRunner : public host::DeviceRunner {
+ public:
+  GpuRunner(std::shared_ptr<gpu::Device> device, gpu::Target target, std::unique_ptr<gpu::Compiler> compiler)
+      : device_(std::move(device)), target_(std::move(target)), compiler_(std::move(compiler)) {
+    const gpu::DeviceProperties& p = device_->properties();
+    facts_.name = p.name;
+    facts_.arch = target_.arch;
+    facts_.major = p.major;
+    facts_.minor = p.minor;
+    facts_.multiprocessors = p.multiprocessors;
+    facts_.registers_per_multiprocessor = p.registers_per_multiprocessor;
+    facts_.clock_khz = p.clock_khz;
+    facts_.memory_bytes = p.memory_bytes;
+    facts_.l2_bytes = p.l2_bytes;
+    facts_.smem_per_block = p.smem_per_block;
+    facts_.smem_per_multiprocessor = p.smem_per_multiprocessor;
+  }
+
+  const host::DeviceFacts& facts() const override { return facts_; }
+
+  absl::StatusOr<host::KernelResources> Prepare(const CompiledKernel& kernel, const host::PreparedRun& run, const std::array<int64_t, 3>& grid) override {
+    double compile_us = 0;
+    const gpu::Promises promises = run.args.empty() ? gpu::Promises() : PromisesOf(kernel.kernel, run, grid);
+    TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const gpu::LoadedKernel> loaded, Loaded(kernel, promises, &compile_us));
+    host::KernelResources out;
+    out.registers = loaded->kernel().registers;
+    out.spill_bytes = loaded->kernel().spill_bytes;
+    out.shared_bytes = loaded->kernel().emitted.smem_bytes;
+    out.num_warps = loaded->kernel().emitted.threads / 32;
+    out.cuda = loaded->kernel().emitted.text;
+    out.cubin = loaded->kernel().cubin;
+    out.compile_us = compile_us;
+    return out;
+  }
+
+  absl::StatusOr<host::DeviceRunResult> Run(const CompiledKernel& kernel, const host::PreparedRun& run, const std::array<int64_t, 3>& grid,
+                                            const std::function<void(absl::string_view)>& print) override {
+    (void)print;
+    TILEVM_RETURN_IF_ERROR(device_->CheckGrid(grid));
+    std::lock_guard<std::mutex> lock(mutex_);
+    host::DeviceRunResult out;
+    TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const gpu::LoadedKernel> loaded, Loaded(kernel, PromisesOf(kernel.kernel, run, grid), &out.compile_us));
+    TILEVM_ASSIGN_OR_RETURN(std::vector<uint64_t> values, Upload(run));
+    std::vector<void*> params;
+    for (uint64_t& value : values) params.push_back(&value);
+    absl::StatusOr<double> microseconds = device_->LaunchTimed(*loaded, grid, params.data());
+    if (!microseconds.ok()) {
+      return absl::Status(microseconds.status().code(),
+                          absl::StrCat("kernel ", kernel.kernel.name, " failed on ", facts_.name, ": ", microseconds.status().message(),
+                                       "; --device cpu --check finds accesses outside of tensors"));
+    }
+    for (const host::Tensor& tensor : run.tensors) tensor.storage->set_home(Storage::Home::kDevice);
+    for (const std::weak_ptr<Storage>& escaped : escaped_) {
+      if (std::shared_ptr<Storage> storage = escaped.lock()) storage->set_home(Storage::Home::kDevice);
+    }
+    out.run_us = *microseconds;
+    return out;
+  }
+
+  absl::StatusOr<double> Time(const CompiledKernel& kernel, const host::PreparedRun& run, const std::array<int64_t, 3>& grid) override {
+    constexpr int kRounds = 7;
+    double compile_us = 0;
+    TILEVM_RETURN_IF_ERROR(device_->CheckGrid(grid));
+    std::lock_guard<std::mutex> lock(mutex_);
+    TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const gpu::LoadedKernel> loaded, Loaded(kernel, PromisesOf(kernel.kernel, run, grid), &compile_us));
+    TILEVM_ASSIGN_OR_RETURN(std::vector<uint64_t> values, Upload(run));
+    std::vector<void*> params;
+    for (uint64_t& value : values) params.push_back(&value);
+    if (flush_ == nullptr) {
+      TILEVM_ASSIGN_OR_RETURN(flush_, device_->Allocate(std::max<int64_t>(2 * facts_.l2_bytes, 1 << 20)));
+    }
+    TILEVM_RETURN_IF_ERROR(device_->LaunchTimed(*loaded, grid, params.data()).status());
+    std::vector<double> times;
+    for (int round = 0; round < kRounds; ++round) {
+      TILEVM_RETURN_IF_ERROR(device_->Fill(flush_->address(), static_cast<uint8_t>(round), flush_->bytes()));
+      TILEVM_ASSIGN_OR_RETURN(double microseconds, device_->LaunchTimed(*loaded, grid, params.data()));
+      times.push_back(microseconds);
+    }
+    std::sort(times.begin(), times.end());
+    return times[kRounds / 2];
+  }
+
+  absl::StatusOr<uint64_t> AddressOf(const std::shared_ptr<Storage>& storage) override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    TILEVM_ASSIGN_OR_RETURN(CuDevicePtr address, OnDevice(*storage));
+    for (const std::weak_ptr<Storage>& escaped : escaped_) {
+      if (escaped.lock() == storage) return address;
+    }
+    escaped_.erase(std::remove_if(escaped_.begin(), escaped_.end(), [](const std::weak_ptr<Storage>& s) { return s.expired(); }), escaped_.end());
+    escaped_.push_back(storage);
+    return address;
+  }
+
+  bool IsDeviceAddress(uint64_t address) override {
+    // The driver knows addresses only once there is a context.
+    return device_->context().ok() && gpu::Device::OrdinalOf(device_->api(), address) == facts_ordinal();
+  }
+
+ private:
+  int facts_ordinal() const { return device_->properties().ordinal; }
+
+  absl::StatusOr<std::shared_ptr<const gpu::LoadedKernel>> Loaded(const CompiledKernel& kernel, const gpu::Promises& promises, double* compile_us) {
+    CompiledKernel::DeviceSlot& slot = kernel.device_slot();
+    std::lock_guard<std::mutex> lock(slot.mutex);
+    if (slot.code == nullptr) slot.code = std::make_shared<Variants>();
+    std::shared_ptr<const gpu::LoadedKernel>& loaded = static_cast<Variants*>(slot.code.get())->by_promises[{promises.no_alias, promises.trust_signs}];
+    if (loaded != nullptr) return loaded;
+    const auto start = std::chrono::steady_clock::now();
+    gpu::GenerateOptions options;
+    options.promises = promises;
+    TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const gpu::GpuKernel> compiled, compiler_->Compile(kernel.kernel, target_, options));
+    TILEVM_ASSIGN_OR_RETURN(loaded, device_->Load(std::move(compiled)));
+    *compile_us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+    return loaded;
+  }
+
+  // The storage's bytes are on the device afterwards.
+  absl::StatusOr<CuDevicePtr> OnDevice(Storage& storage) {
+    if (storage.mirror() == nullptr) {
+      std::unique_ptr<gpu::DeviceMemory> memory;
+      CuDevicePtr address = storage.device_address();
+      if (address == 0) {
+        // Addresses differ by a multiple of 256: what the kernel was specialized to (alignment) holds for the copy.
+        TILEVM_ASSIGN_OR_RETURN(memory, device_->Allocate(storage.bytes(), static_cast<int64_t>(reinterpret_cast<uintptr_t>(storage.address()) % 256)));
+        address = memory->address();
+      }
+      storage.mirror() = std::make_shared<GpuMirror>(device_, std::move(memory), address);
+    }
+    const CuDevicePtr address = static_cast<GpuMirror*>(storage.mirror().get())->address();
+    if (storage.home() == Storage::Home::kHost) {
+      TILEVM_RETURN_IF_ERROR(device_->CopyIn(address, storage.data(), storage.bytes()));
+      storage.set_home(Storage::Home::kBoth);
+    }
+    return address;
+  }
+
+  // One 8-byte value for each parameter; narrower ones use its first bytes.
+  absl::StatusOr<std::vector<uint64_t>> Upload(const host::PreparedRun& run) {
+    std::vector<CuDevicePtr> addresses;
+    for (const host::Tensor& tensor : run.tensors) {
+      TILEVM_ASSIGN_OR_RETURN(CuDevicePtr address, OnDevice(*tensor.storage));
+      addresses.push_back(address);
+    }
+    for (const std::weak_ptr<Storage>& escaped : escaped_) {
+      if (std::shared_ptr<Storage> storage = escaped.lock()) TILEVM_RETURN_IF_ERROR(OnDevice(*storage).status());
+    }
+    std::vector<uint64_t> values;
+    for (const Arg& arg : run.args) {
+      values.push_back(arg.kind == Arg::Kind::kBuffer ? addresses[arg.buffer] + static_cast<uint64_t>(arg.byte_offset) : arg.bits);
+    }
+    return values;
+  }
+
+  std::shared_ptr<gpu::Device> device_;
+  gpu::Target target_;
+  std::unique_ptr<gpu::Compiler> compiler_;
+  host::DeviceFacts facts_;
+  std::mutex mutex_;  // of what follows: launches of one device come one after another
+  std::vector<std::weak_ptr<Storage>> escaped_;  // their addresses are known to the program
+  std::unique_ptr<gpu::DeviceMemory> flush_;     // as large as two L2 caches
+};
+
+}  // namespace
+
+gpu::Promises PromisesOf(const ir::Kernel& kernel, const host::PreparedRun& run, const std::array<int64_t, 3>& grid) {
+  gpu::Promises promises;
+  // Two parameters that point into one buffer, or two buffers of the caller that overlap.
+  std::vector<int> uses(run.buffers.size());
+  for (const Arg& arg : run.args) {
+    if (arg.kind == Arg::Kind::kBuffer && ++uses[arg.buffer] > 1) promises.no_alias = false;
+    if (arg.kind == Arg::Kind::kPointer) promises.no_alias = false;
+  }
+  std::vector<std::pair<uintptr_t, uintptr_t>> extents;
+  for (const host::Tensor& tensor : run.tensors) {
+    const uintptr_t begin = reinterpret_cast<uintptr_t>(tensor.storage->address());
+    extents.emplace_back(begin, begin + static_cast<uintptr_t>(tensor.storage->bytes()));
+  }
+  std::sort(extents.begin(), extents.end());
+  for (size_t i = 1; i < extents.size(); ++i) {
+    if (extents[i].first < extents[i - 1].second) promises.no_alias = false;
+  }
+  std::vector<std::optional<int64_t>> scalars;
+  for (size_t i = 0; i < kernel.params.size() && i < run.args.size(); ++i) {
+    const isa::ElemType elem = kernel.TypeOf(kernel.params[i].value).elem;
+    std::optional<int64_t> value;
+    if (run.args[i].kind == Arg::Kind::kScalar && !elem.pointer && !isa::IsFloat(elem.dtype)) {
+      const int bits = isa::BitWidth(elem.dtype);
+      const uint64_t raw = run.args[i].bits;
+      if (bits == 64) {
+        if (isa::IsSigned(elem.dtype) || raw >> 63 == 0) value = static_cast<int64_t>(raw);
+      } else {
+        const uint64_t low = raw & ((uint64_t{1} << bits) - 1);
+        value = isa::IsSigned(elem.dtype) && bits > 1 && (low >> (bits - 1)) != 0 ? static_cast<int64_t>(low) - (int64_t{1} << bits) : static_cast<int64_t>(low);
+      }
+    }
+    scalars.push_back(value);
+  }
+  promises.trust_signs = analysis::LaunchRanges(kernel, scalars, grid).DividendsAreNotNegative();
+  return promises;
+}
+
+absl::StatusOr<std::shared_ptr<host::DeviceRunner>> OpenGpu(const GpuOptions& options) {
+  TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<gpu::Device> device, gpu::Device::Open(options.ordinal, options.driver_library));
+  TILEVM_ASSIGN_OR_RETURN(gpu::Target target, device->target());
+  gpu::CompilerOptions compiler;
+  compiler.cache = options.cache;
+  compiler.nvrtc_library = options.nvrtc_library;
+  return std::make_shared<GpuRunner>(std::move(device), std::move(target), std::make_unique<gpu::Compiler>(std::move(compiler)));
+}
+
+}  // namespace tilevm::vm

@@ -1,0 +1,63 @@
+// What a host program needs of a GPU: its facts, kernels compiled for it, launches. The CPU engine needs none; vm/gpu implements it for CUDA.
+//
+// Tensors of a host program live in main memory and, from their first launch on, in the memory of the device too (Storage::home says who has the bytes);
+// a launch moves what has changed on the host since.
+#ifndef TILEVM_VM_HOST_DEVICE_RUNNER_H_
+#define TILEVM_VM_HOST_DEVICE_RUNNER_H_
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "vm/host/tensor.h"
+#include "vm/kernel_cache.h"
+
+namespace tilevm::vm::host {
+
+struct PreparedRun;
+
+struct DeviceFacts {
+  std::string name;                  // "NVIDIA H200"
+  std::string arch;                  // "sm_90a"
+  int major = 0, minor = 0;          // compute capability
+  int multiprocessors = 0, registers_per_multiprocessor = 0, clock_khz = 0;
+  int64_t memory_bytes = 0, l2_bytes = 0, smem_per_block = 0, smem_per_multiprocessor = 0;
+};
+
+struct KernelResources {
+  int registers = 0, num_warps = 0;
+  int64_t spill_bytes = 0, shared_bytes = 0;
+  std::string cuda, cubin;
+  double compile_us = 0;             // layouts, text and NVRTC, of this call; 0: it was compiled before
+};
+
+struct DeviceRunResult {
+  double run_us = 0;                 // on the GPU
+  double compile_us = 0;
+};
+
+class DeviceRunner {
+ public:
+  virtual ~DeviceRunner() = default;
+  virtual const DeviceFacts& facts() const = 0;
+
+  // Compiles and loads what Run would use. kResourceExhausted: it does not fit the device; kUnimplemented: the device engine lacks something.
+  virtual absl::StatusOr<KernelResources> Prepare(const CompiledKernel& kernel, const PreparedRun& run, const std::array<int64_t, 3>& grid) = 0;
+  // Runs to the end. print receives device_print's lines.
+  virtual absl::StatusOr<DeviceRunResult> Run(const CompiledKernel& kernel, const PreparedRun& run, const std::array<int64_t, 3>& grid,
+                                              const std::function<void(absl::string_view)>& print) = 0;
+  // Median microseconds of the kernel on the GPU over several runs, the cache of the device emptied before each: for autotuning.
+  virtual absl::StatusOr<double> Time(const CompiledKernel& kernel, const PreparedRun& run, const std::array<int64_t, 3>& grid) = 0;
+
+  // Where the storage lies on the device, for programs that keep addresses in tensors; it is kept up to date there from then on.
+  virtual absl::StatusOr<uint64_t> AddressOf(const std::shared_ptr<Storage>& storage) = 0;
+  // The address belongs to the memory of a device.
+  virtual bool IsDeviceAddress(uint64_t address) = 0;
+};
+
+}  // namespace tilevm::vm::host
+
+#endif  // TILEVM_VM_HOST_DEVICE_RUNNER_H_
