@@ -70,7 +70,7 @@ absl::StatusOr<std::shared_ptr<Device>> Device::Open(int ordinal, absl::string_v
   int count = 0;
   TILEVM_DRIVER_CALL(*api, DeviceGetCount, &count);
   if (ordinal < 0 || ordinal >= count) {
-    return absl::InvalidArgumentError(absl::StrCat("there is no device cuda:", ordinal, "; the machine has ", count, count == 1 ? " GPU" : " GPUs"));
+    return absl::FailedPreconditionError(absl::StrCat("there is no device cuda:", ordinal, "; the machine has ", count, count == 1 ? " GPU" : " GPUs"));
   }
   auto device = std::shared_ptr<Device>(new Device());
   device->api_ = api;

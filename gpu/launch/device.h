@@ -77,7 +77,7 @@ struct DeviceProperties {
 
 class Device : public std::enable_shared_from_this<Device> {
  public:
-  // kFailedPrecondition without a driver, kInvalidArgument for an ordinal that is not there.
+  // kFailedPrecondition without a driver and for an ordinal that is not there.
   static absl::StatusOr<std::shared_ptr<Device>> Open(int ordinal, absl::string_view driver_library = "");
   // All devices of the machine; nothing stays open.
   static absl::StatusOr<std::vector<DeviceProperties>> List(absl::string_view driver_library = "");

@@ -45,7 +45,7 @@ absent() {
 check version 0 "$tilevm" --version
 says out "tilevm "
 check help 0 "$tilevm" --help
-for verb in run compile as dis info verify inspect; do
+for verb in run compile as dis info verify inspect devices cache; do
   check "help of $verb" 0 "$tilevm" $verb --help
   says out "tilevm $verb "
 done
@@ -56,7 +56,7 @@ check "output that cannot be written" 1 bash -c "'$tilevm' info '$examples/vecto
 says err "standard output cannot be written"
 check "unknown option" 2 "$tilevm" run --fly "$examples/vector_add.py"
 
-check "run a file" 0 "$tilevm" run "$examples/vector_add.py"
+check "run a file" 0 "$tilevm" run "$examples/vector_add.py" --device cpu
 says out "vector_add.py: ran as __main__: 1 launch of add_kernel on cpu; all checks of the file passed (1 assert_close)"
 
 kernel_args=(n_elements=1000 "x_ptr=randn(n_elements, seed=1)" "y_ptr=ones(n_elements)" "output_ptr=empty_like(x_ptr)" BLOCK_SIZE=256)
@@ -131,8 +131,30 @@ check "no such function" 1 "$tilevm" run "$examples/vector_add.py" nothing
 says err "there is no kernel or function 'nothing' in the file"
 check "no such file" 1 "$tilevm" run nothing.py
 says err "cannot read nothing.py"
-check "no GPU engine" 1 "$tilevm" run "$examples/vector_add.py" --device cuda
-check "cannot write" 1 "$tilevm" run "$examples/fused_softmax.py" softmax "x=randn(2, 4)" -o no/such/folder/y.npy
+# There may be a GPU or none: a hundredth there is nowhere.
+check "no such GPU" 1 "$tilevm" run "$examples/vector_add.py" --device cuda:99
+says err "--device cpu runs the same file"
+check "no device at all" 2 "$tilevm" run "$examples/vector_add.py" --device tpu
+says err "device 'tpu' is unknown; cpu, cuda, cuda:N and auto are possible"
+check "checked mode on a GPU" 2 "$tilevm" run "$examples/vector_add.py" --device cuda --check
+says err "checked mode runs on the CPU engine"
+check devices 0 "$tilevm" devices
+says out "the CPU engine"
+check "devices as JSON" 0 "$tilevm" devices --json
+says out '"devices"'
+inspected=("$examples/vector_add.py" add_kernel "x_ptr=ptr<f32>" "y_ptr=ptr<f32>" "output_ptr=ptr<f32>" n_elements=1000 BLOCK_SIZE=1024)
+check "inspect layout" 0 "$tilevm" inspect --stage layout "${inspected[@]}"
+says out "layout L0 = [1024]"
+check "inspect cuda" 0 "$tilevm" inspect --stage cuda --arch sm_80 "${inspected[@]}"
+says out '__global__ void __launch_bounds__(128) add_kernel('
+check "inspect for no GPU" 2 "$tilevm" inspect --stage cuda --arch sm_70 "${inspected[@]}"
+says err "unknown architecture 'sm_70'"
+for verb in ls stats verify gc clear; do
+  check "cache $verb" 0 "$tilevm" cache $verb --cache-dir "$work/no-cache"
+done
+absent "$work/no-cache"
+check "cache of no size" 2 "$tilevm" cache gc --cache-dir "$work/no-cache" --max-size big
+check "cache without a verb" 2 "$tilevm" cache
 head -c 300 vector_add.tbc >cut.tbc
 check "truncated bytecode" 1 "$tilevm" run cut.tbc
 check "truncated bytecode, verified" 1 "$tilevm" verify cut.tbc

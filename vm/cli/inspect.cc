@@ -9,6 +9,7 @@
 #include "isa/print.h"
 #include "specializer/passes/passes.h"
 #include "vm/cli/cli.h"
+#include "vm/cli/inspect_gpu.h"
 #include "vm/cli/values.h"
 #include "vm/engine.h"
 
@@ -16,7 +17,7 @@ namespace tilevm::vm::cli {
 namespace {
 
 struct Flags {
-  std::string file, stage = "typed";
+  std::string file, stage = "typed", arch;
   std::vector<std::string> rest, import_dirs;
 };
 
@@ -53,6 +54,8 @@ int Inspect(const Flags& flags) {
   const std::string& stage = flags.stage;
   std::vector<std::string> stages = {"open", "typed"};
   for (absl::string_view pass : specializer::PassNames()) stages.emplace_back(pass);
+  const bool on_gpu = std::find(GpuStages().begin(), GpuStages().end(), stage) != GpuStages().end();
+  stages.insert(stages.end(), GpuStages().begin(), GpuStages().end());
   if (std::find(stages.begin(), stages.end(), stage) == stages.end()) {
     return Misuse(absl::StrCat("--stage ", stage, " is unknown; the stages are ", absl::StrJoin(stages, ", ")));
   }
@@ -65,8 +68,15 @@ int Inspect(const Flags& flags) {
   if (!values.ok()) return Misuse(values.status().message());
   specializer::CallArgs args;
   for (const NamedValue& v : *values) args.keyword.emplace_back(v.name, v.value);
-  absl::StatusOr<ir::Kernel> ir = program.SpecializeStage(kernel, args, stage);
+  absl::StatusOr<ir::Kernel> ir = program.SpecializeStage(kernel, args, on_gpu ? "" : stage);
   if (!ir.ok()) return Fail(ir.status(), sources);
+  if (on_gpu) {
+    absl::StatusOr<std::string> text = GpuStage(*ir, stage, flags.arch);
+    if (absl::IsInvalidArgument(text.status()) && !LocOf(text.status()).known()) return Misuse(text.status().message());
+    if (!text.ok()) return Fail(text.status(), sources);
+    std::fwrite(text->data(), 1, text->size(), stdout);
+    return kOk;
+  }
   std::printf("%s", ir::Print(*ir).c_str());
   return kOk;
 }
@@ -75,10 +85,11 @@ int Inspect(const Flags& flags) {
 
 void AddInspect(CLI::App& app, int* exit_code) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* verb = app.add_subcommand("inspect", "Print a program after a stage: open, typed, or the name of a pass");
+  CLI::App* verb = app.add_subcommand("inspect", "Print a program after a stage, from the open bytecode to machine code");
   verb->add_option("FILE", flags->file, "a .py, .tasm or .tbc")->required();
   verb->add_option("KERNEL", flags->rest, "the kernel and its arguments; a type such as ptr<f32> or 'zeros(16)' stands for a tensor");
-  verb->add_option("--stage", flags->stage, "open, typed (before all passes) or a pass (the last one is what the CPU engine runs)");
+  verb->add_option("--stage", flags->stage, "open, typed (before all passes), a pass (the last one is what the CPU engine runs), layout, cuda, ptx, sass or resources");
+  verb->add_option("--arch", flags->arch, "the GPU to generate for: sm_80, sm_86, sm_89, sm_90a, sm_100a, sm_120a (that of this machine, else sm_90a)");
   verb->add_option("-I,--import-dir", flags->import_dirs, "a folder where imported files are looked for")->allow_extra_args(false);
   verb->footer("Example:\n"
                "  tilevm inspect vector_add.py --stage typed add_kernel x_ptr='ptr<f32>' y_ptr='ptr<f32>' output_ptr='ptr<f32>' n_elements=98432 BLOCK_SIZE=1024");

@@ -1,0 +1,84 @@
+#include "vm/cli/inspect_gpu.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "gpu/compile/generate.h"
+#include "gpu/device/headers.h"
+#include "gpu/launch/device.h"
+#include "gpu/nvrtc/nvrtc.h"
+
+namespace tilevm::vm::cli {
+namespace {
+
+absl::StatusOr<gpu::Target> TargetFor(absl::string_view arch) {
+  if (!arch.empty()) return gpu::TargetOf(arch);
+  absl::StatusOr<std::vector<gpu::DeviceProperties>> devices = gpu::Device::List();
+  if (devices.ok() && !devices->empty()) {
+    absl::StatusOr<gpu::Target> target = gpu::TargetOfCapability((*devices)[0].major, (*devices)[0].minor);
+    if (target.ok()) return target;
+  }
+  return gpu::TargetOf("sm_90a");
+}
+
+// The toolkit's disassembler reads files only.
+absl::StatusOr<std::string> Disassemble(const std::string& cubin) {
+  const char* folder = std::getenv("TMPDIR");
+  std::string path = absl::StrCat(folder != nullptr && *folder != 0 ? folder : "/tmp", "/tilevm-XXXXXX");
+  const int file = mkstemp(path.data());
+  if (file < 0) return absl::InternalError(absl::StrCat("cannot make a temporary file ", path));
+  size_t done = 0;
+  while (done < cubin.size()) {
+    const ssize_t n = write(file, cubin.data() + done, cubin.size() - done);
+    if (n <= 0) break;
+    done += static_cast<size_t>(n);
+  }
+  close(file);
+  std::string out;
+  int result = -1;
+  if (done == cubin.size()) {
+    // The path is ours: no character of it needs quoting but a TMPDIR with odd ones, hence the quotes.
+    const std::string command = absl::StrCat("PATH=\"$PATH:/usr/local/cuda/bin\" nvdisasm --print-code '", path, "' 2>&1");
+    if (FILE* pipe = popen(command.c_str(), "r")) {
+      char buffer[4096];
+      for (size_t n; (n = fread(buffer, 1, sizeof(buffer), pipe)) > 0;) out.append(buffer, n);
+      result = pclose(pipe);
+    }
+  }
+  unlink(path.c_str());
+  if (result != 0) return absl::FailedPreconditionError(absl::StrCat("--stage sass needs nvdisasm of the CUDA toolkit: ", out.substr(0, 200)));
+  return out;
+}
+
+}  // namespace
+
+const std::vector<std::string>& GpuStages() {
+  static const auto* const kStages = new std::vector<std::string>{"layout", "cuda", "ptx", "sass", "resources"};
+  return *kStages;
+}
+
+absl::StatusOr<std::string> GpuStage(const ir::Kernel& kernel, absl::string_view stage, absl::string_view arch) {
+  TILEVM_ASSIGN_OR_RETURN(gpu::Target target, TargetFor(arch));
+  TILEVM_ASSIGN_OR_RETURN(layout::LayoutKernel laid_out, gpu::LayOut(kernel, target, {}));
+  if (stage == "layout") return layout::Print(laid_out);
+  TILEVM_ASSIGN_OR_RETURN(gpu::Emitted emitted, gpu::Generate(kernel, target));
+  if (stage == "cuda") return emitted.text;
+  TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const gpu::Nvrtc> nvrtc, gpu::Nvrtc::Load());
+  gpu::CompileRequest request;
+  request.source = emitted.text;
+  request.headers = gpu::DeviceHeaderTexts();
+  request.arch = target.arch;
+  request.line_info = kernel.options.debug;
+  request.want_ptx = stage == "ptx";
+  TILEVM_ASSIGN_OR_RETURN(gpu::CompileResult compiled, nvrtc->Compile(request));
+  if (stage == "ptx") return compiled.ptx;
+  if (stage == "sass") return Disassemble(compiled.cubin);
+  return absl::StrCat("kernel ", emitted.entry, " for ", target.arch, ": ", emitted.threads, " threads, ", compiled.registers, " registers, ", compiled.spill_bytes,
+                      " bytes spilled, ", emitted.smem_bytes, " of ", target.max_smem_per_block, " bytes of shared memory, ", compiled.cubin.size(),
+                      " bytes of cubin\n");
+}
+
+}  // namespace tilevm::vm::cli

@@ -1,0 +1,20 @@
+// The stages of `tilevm inspect` behind the target-independent passes: layout, cuda, ptx, sass, resources.
+#ifndef TILEVM_VM_CLI_INSPECT_GPU_H_
+#define TILEVM_VM_CLI_INSPECT_GPU_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "specializer/ir/kernel.h"
+
+namespace tilevm::vm::cli {
+
+const std::vector<std::string>& GpuStages();
+// The kernel after all passes as text of that stage, for the architecture ("": that of device 0, else sm_90a).
+absl::StatusOr<std::string> GpuStage(const ir::Kernel& kernel, absl::string_view stage, absl::string_view arch);
+
+}  // namespace tilevm::vm::cli
+
+#endif  // TILEVM_VM_CLI_INSPECT_GPU_H_
