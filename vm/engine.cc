@@ -111,6 +111,7 @@ Program::Program(std::shared_ptr<Engine> engine, isa::Module module, std::string
   options.print = o.print;
   options.log = o.log;
   options.device = engine_->device_;
+  options.tuning = o.tuning;
   options.cpu_if_unimplemented = o.device == "auto";
   world_ = std::make_unique<host::HostWorld>(&engine_->cache_, std::move(key), std::move(options));
   world_->generator().seed = o.seed;

@@ -43,6 +43,7 @@ struct EngineOptions {
   std::vector<std::string> cache_lower_layers;   // further directories, read only
   int64_t max_cache_bytes = int64_t{1} << 30;
   std::string driver_library, nvrtc_library;     // "": the system's
+  host::Tuning tuning = host::Tuning::kWhenNeeded;  // of @triton.autotune on a GPU
   int threads = 0;                 // of one launch; 0: one for each core
   bool checked = false;            // find out-of-bounds accesses, races, uninitialised reads (vm/interp/interp.h)
   bool poison_masked = false;

@@ -33,6 +33,7 @@ int main(int argc, char** argv) {
   app.footer("tilevm VERB --help tells more, with an example.");
   int exit_code = kOk;
   AddRun(app, &exit_code);
+  AddTune(app, &exit_code);
   AddConversions(app, &exit_code);
   AddInfo(app, &exit_code);
   AddInspect(app, &exit_code);

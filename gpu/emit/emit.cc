@@ -13,7 +13,9 @@ namespace {
 // Words that a name may not be: C++'s and the templates' that the text calls.
 bool IsReserved(const std::string& name) {
   static const auto* const kWords = new std::set<std::string>{
-      "alignas", "asm", "auto", "bool", "break", "case", "catch", "char", "class", "const", "constexpr", "continue", "default", "delete", "do", "double",
+      "and_eq", "bitand", "bitor", "char16_t", "char32_t", "compl", "const_cast", "decltype", "dynamic_cast", "export", "main", "noexcept", "not_eq", "nullptr",
+      "or_eq", "reinterpret_cast", "static_assert", "static_cast", "thread_local", "typeid", "wchar_t", "xor_eq", "alignof", "threadIdx", "blockIdx", "blockDim",
+      "gridDim", "warpSize", "alignas", "asm", "auto", "bool", "break", "case", "catch", "char", "class", "const", "constexpr", "continue", "default", "delete", "do", "double",
       "else", "enum", "explicit", "extern", "false", "float", "for", "friend", "goto", "if", "inline", "int", "long", "mutable", "namespace", "new",
       "operator", "or", "and", "not", "xor", "private", "protected", "public", "register", "return", "short", "signed", "sizeof", "static", "struct",
       "switch", "template", "this", "throw", "true", "try", "typedef", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "while",
@@ -163,6 +165,7 @@ absl::StatusOr<Emitted> Printer::Run() {
 
   Emitted out;
   out.entry = Identifier(kernel().name);
+  if (IsReserved(out.entry)) out.entry += "_kernel";
   out.threads = 32 * options_.num_warps;
   out.smem_bytes = smem_bytes_;
   out.text = absl::StrCat("#include \"device/all.cuh\"\nusing namespace tv;\n", declarations_, "extern \"C\" __global__ void __launch_bounds__(", out.threads,

@@ -123,6 +123,13 @@ absl::Status Device::CopyOut(void* to, CuDevicePtr from, int64_t bytes) {
   return absl::OkStatus();
 }
 
+absl::Status Device::CopyWithin(CuDevicePtr to, CuDevicePtr from, int64_t bytes) {
+  if (bytes == 0) return absl::OkStatus();
+  TILEVM_CURRENT_CONTEXT();
+  TILEVM_DRIVER_CALL(*api_, MemcpyDtoDAsync, to, from, static_cast<size_t>(bytes), nullptr);
+  return absl::OkStatus();
+}
+
 absl::Status Device::Fill(CuDevicePtr to, uint8_t value, int64_t bytes) {
   if (bytes == 0) return absl::OkStatus();
   TILEVM_CURRENT_CONTEXT();

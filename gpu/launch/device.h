@@ -94,6 +94,7 @@ class Device : public std::enable_shared_from_this<Device> {
   absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(int64_t bytes, int64_t residue = 0);
   absl::Status CopyIn(CuDevicePtr to, const void* from, int64_t bytes);
   absl::Status CopyOut(void* to, CuDevicePtr from, int64_t bytes);
+  absl::Status CopyWithin(CuDevicePtr to, CuDevicePtr from, int64_t bytes);
   absl::Status Fill(CuDevicePtr to, uint8_t value, int64_t bytes);
   absl::Status Synchronize();
 

@@ -23,6 +23,7 @@ enum ExitCode { kOk = 0, kFailed = 1, kUsage = 2, kReported = 3 };
 inline constexpr absl::string_view kVersion = "0.1.0";
 
 void AddRun(CLI::App& app, int* exit_code);        // run
+void AddTune(CLI::App& app, int* exit_code);       // tune
 void AddConversions(CLI::App& app, int* exit_code);  // compile, as, dis
 void AddInfo(CLI::App& app, int* exit_code);       // info, verify
 void AddInspect(CLI::App& app, int* exit_code);    // inspect

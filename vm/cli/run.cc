@@ -29,6 +29,7 @@ struct RunFlags {
   std::vector<std::string> import_dirs, outputs;
   std::string grid;
   DeviceFlags device;
+  bool no_tune = false, tune = false;  // tune: this is `tilevm tune`
   bool check = false, stats = false, json = false, poison_masked = false, verbose = false;
   uint64_t seed = 0;
   int threads = 0;
@@ -88,10 +89,12 @@ class Runner {
     if (flags_.json) options.print = [this](absl::string_view line) { report_.printed.emplace_back(line); };
     if (flags_.verbose) options.log = [](absl::string_view line) { std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); };
     Apply(flags_.device, options);
+    options.tuning = flags_.no_tune ? host::Tuning::kNever : flags_.tune ? host::Tuning::kAlways : host::Tuning::kWhenNeeded;
     absl::StatusOr<std::shared_ptr<Engine>> opened = Engine::Open(options);
     if (absl::IsInvalidArgument(opened.status())) return Misuse(absl::StrCat("--device ", flags_.device.device, ": ", opened.status().message()));
     if (!opened.ok()) return Fail(absl::Status(opened.status().code(), absl::StrCat("--device ", flags_.device.device, ": ", opened.status().message(), "; --device cpu runs the same file")));
     std::shared_ptr<Engine> engine = *std::move(opened);
+    if (flags_.tune && engine->device() == nullptr) return Misuse("tune measures on a GPU: --device cpu has nothing to tune");
     LoadOptions load;
     load.import_dirs = flags_.import_dirs;
     const auto start = std::chrono::steady_clock::now();
@@ -184,7 +187,7 @@ class Runner {
     if (flags_.json) {
       PrintJson(report_);
     } else {
-      PrintText(report_, flags_.check, flags_.stats);
+      PrintText(report_, flags_.check, flags_.stats, flags_.tune);
     }
     if (!status.ok()) return kFailed;
     return report_.world != nullptr && !report_.world->reports().empty() ? kReported : kOk;
@@ -201,29 +204,48 @@ class Runner {
 
 }  // namespace
 
-void AddRun(CLI::App& app, int* exit_code) {
-  auto flags = std::make_shared<RunFlags>();
-  CLI::App* verb = app.add_subcommand("run", "Run a file as __main__, one of its host functions, or one of its kernels");
+namespace {
+
+// What `run` and `tune` have in common.
+CLI::App* AddVerb(CLI::App& app, const char* name, const char* text, const std::shared_ptr<RunFlags>& flags, int* exit_code) {
+  CLI::App* verb = app.add_subcommand(name, text);
   verb->add_option("FILE", flags->file, "Triton source (.py), assembly (.tasm) or bytecode (.tbc)")->required();
   verb->add_option("FUNCTION", flags->rest, "a function of the file and its arguments: name=1024, name=f16, name=@x.npy, name='randn(128, 1000, f16, seed=1)'");
   verb->add_option("--grid", flags->grid, "programs to launch a kernel with: 'cdiv(n, BLOCK), 1'");
   verb->add_option("-o,--output", flags->outputs, "NAME=FILE.npy saves an argument after the run, FILE.npy what the host function returns")->allow_extra_args(false);
   AddDeviceFlags(*verb, flags->device);
+  verb->add_option("--seed", flags->seed, "of random tensors without a seed of their own (0)");
+  verb->add_option("-I,--import-dir", flags->import_dirs, "a folder where imported files are looked for")->allow_extra_args(false);
+  verb->add_flag("--json", flags->json, "print one JSON object instead of text");
+  verb->add_flag("--verbose", flags->verbose, "say what is compiled");
+  verb->callback([flags, exit_code] { *exit_code = Runner(*flags).Run(); });
+  return verb;
+}
+
+}  // namespace
+
+void AddTune(CLI::App& app, int* exit_code) {
+  auto flags = std::make_shared<RunFlags>();
+  flags->tune = true;
+  flags->device.device = "cuda";
+  CLI::App* verb = AddVerb(app, "tune", "Run as `run` does on a GPU, timing all configurations of autotuned kernels anew; the results are kept", flags, exit_code);
+  verb->footer("Example:\n  tilevm tune matmul_autotune.py");
+}
+
+void AddRun(CLI::App& app, int* exit_code) {
+  auto flags = std::make_shared<RunFlags>();
+  CLI::App* verb = AddVerb(app, "run", "Run a file as __main__, one of its host functions, or one of its kernels", flags, exit_code);
+  verb->add_flag("--no-tune", flags->no_tune, "autotuned kernels take their first configuration that fits");
   verb->add_flag("--check", flags->check, "find out-of-bounds accesses, races and uninitialised reads; exit code 3 if there are any");
   verb->add_flag("--poison-masked", flags->poison_masked, "masked-off lanes of a load without `other` are NaN or 0xAA bytes instead of 0");
   verb->add_flag("--stats", flags->stats, "print times and rates");
-  verb->add_flag("--json", flags->json, "print one JSON object instead of text");
-  verb->add_flag("--verbose", flags->verbose, "say what is compiled");
-  verb->add_option("--seed", flags->seed, "of random tensors without a seed of their own (0)");
   verb->add_option("--threads", flags->threads, "threads of the CPU engine (0: one for each core)");
   verb->add_option("--max-ops", flags->max_ops, "stop a launch after so many instructions (0: no limit)");
-  verb->add_option("-I,--import-dir", flags->import_dirs, "a folder where imported files are looked for")->allow_extra_args(false);
   verb->footer("Examples:\n"
                "  tilevm run vector_add.py\n"
                "  tilevm run fused_softmax.py softmax x='randn(1823, 781, seed=1)' -o y.npy\n"
                "  tilevm run vector_add.py add_kernel n_elements=1000 x_ptr='randn(n_elements)' y_ptr='ones(n_elements)' \\\n"
                "      output_ptr='empty_like(x_ptr)' BLOCK_SIZE=256 --grid 'cdiv(n_elements, BLOCK_SIZE)' -o output_ptr=sum.npy --check");
-  verb->callback([flags, exit_code] { *exit_code = Runner(*flags).Run(); });
 }
 
 }  // namespace tilevm::vm::cli

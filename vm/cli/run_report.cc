@@ -1,5 +1,6 @@
 #include "vm/cli/run_report.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 
@@ -48,9 +49,33 @@ void PrintStats(const RunReport& report) {
   }
 }
 
+// "matmul_kernel, M=512 N=512 | a:f16: 8 configurations" and a line for each, the fastest first.
+void PrintTuning(const host::HostWorld& world) {
+  for (const host::TuneRecord& record : world.tuned()) {
+    std::printf("%s, %s: ", record.kernel.c_str(), record.key.c_str());
+    if (record.remembered) {
+      std::printf("%s, as an earlier run found\n", record.chosen.c_str());
+      continue;
+    }
+    std::printf("%zu configurations\n", record.configs.size());
+    std::vector<const host::TuneRecord::Config*> order;
+    for (const host::TuneRecord::Config& c : record.configs) order.push_back(&c);
+    std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+      return a->refused.empty() != b->refused.empty() ? a->refused.empty() : a->microseconds < b->microseconds;
+    });
+    for (const host::TuneRecord::Config* c : order) {
+      if (c->refused.empty()) {
+        std::printf("%s %10.2f us  %s\n", c->config == record.chosen ? "*" : " ", c->microseconds, c->config.c_str());
+      } else {
+        std::printf("     left out  %s: %s\n", c->config.c_str(), c->refused.c_str());
+      }
+    }
+  }
+}
+
 }  // namespace
 
-void PrintText(const RunReport& report, bool check, bool stats) {
+void PrintText(const RunReport& report, bool check, bool stats, bool tuning) {
   std::fflush(stdout);
   if (report.world != nullptr) {
     for (const std::string& text : report.world->notes()) std::fprintf(stderr, "%s", text.c_str());
@@ -62,6 +87,7 @@ void PrintText(const RunReport& report, bool check, bool stats) {
     std::fprintf(stderr, "%s", report.error.c_str());
     return;
   }
+  if (tuning) PrintTuning(*report.world);
   for (const auto& [name, value] : report.values) std::printf("%s = %s\n", name.c_str(), Summarise(value).c_str());
   const host::HostWorld& world = *report.world;
   const std::string base = report.file.substr(report.file.rfind('/') == std::string::npos ? 0 : report.file.rfind('/') + 1);
@@ -105,6 +131,24 @@ void PrintJson(const RunReport& report) {
     out["notes"] = report.world->notes();
   }
   out["launches"] = launches;
+  ordered_json tuned = ordered_json::array();
+  if (report.world != nullptr) {
+    for (const host::TuneRecord& r : report.world->tuned()) {
+      ordered_json configs = ordered_json::array();
+      for (const host::TuneRecord::Config& c : r.configs) {
+        ordered_json entry = {{"config", c.config}};
+        if (c.refused.empty()) {
+          entry["microseconds"] = c.microseconds;
+          entry["spread"] = c.spread;
+        } else {
+          entry["left_out"] = c.refused;
+        }
+        configs.push_back(std::move(entry));
+      }
+      tuned.push_back({{"kernel", r.kernel}, {"key", r.key}, {"chosen", r.chosen}, {"remembered", r.remembered}, {"configs", configs}});
+    }
+  }
+  if (!tuned.empty()) out["tuned"] = tuned;
   // Text of a program may hold any bytes.
   std::printf("%s\n", out.dump(2, ' ', false, ordered_json::error_handler_t::replace).c_str());
 }

@@ -21,7 +21,8 @@ struct RunReport {
   const host::HostWorld* world = nullptr;
 };
 
-void PrintText(const RunReport& report, bool check, bool stats);
+// tuning: with the table of what autotuning measured.
+void PrintText(const RunReport& report, bool check, bool stats, bool tuning = false);
 void PrintJson(const RunReport& report);
 
 }  // namespace tilevm::vm::cli

@@ -1,11 +1,14 @@
 #include "vm/gpu/runner.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "isa/status.h"
@@ -97,28 +100,42 @@ class GpuRunner : public host::DeviceRunner {
     return out;
   }
 
-  absl::StatusOr<double> Time(const CompiledKernel& kernel, const host::PreparedRun& run, const std::array<int64_t, 3>& grid) override {
-    constexpr int kRounds = 7;
-    double compile_us = 0;
-    TILEVM_RETURN_IF_ERROR(device_->CheckGrid(grid));
+  absl::Status Tune(std::vector<host::TuneCandidate>& candidates) override {
+    std::vector<std::shared_ptr<const gpu::LoadedKernel>> loaded(candidates.size());
+    CompileAll(candidates, loaded);
     std::lock_guard<std::mutex> lock(mutex_);
-    TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const gpu::LoadedKernel> loaded, Loaded(kernel, PromisesOf(kernel.kernel, run, grid), &compile_us));
-    TILEVM_ASSIGN_OR_RETURN(std::vector<uint64_t> values, Upload(run));
-    std::vector<void*> params;
-    for (uint64_t& value : values) params.push_back(&value);
+    std::vector<std::vector<uint64_t>> values(candidates.size());
+    std::vector<std::shared_ptr<Storage>> storages;
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      if (!candidates[i].status.ok()) continue;
+      TILEVM_ASSIGN_OR_RETURN(values[i], Upload(*candidates[i].run));
+      for (const host::Tensor& tensor : candidates[i].run->tensors) {
+        if (std::find(storages.begin(), storages.end(), tensor.storage) == storages.end()) storages.push_back(tensor.storage);
+      }
+    }
+    // Trials write where the launch will write: what stands there is kept aside.
+    std::vector<std::unique_ptr<gpu::DeviceMemory>> saved;
+    for (const std::shared_ptr<Storage>& storage : storages) {
+      TILEVM_ASSIGN_OR_RETURN(saved.emplace_back(), device_->Allocate(storage->bytes()));
+      TILEVM_RETURN_IF_ERROR(device_->CopyWithin(saved.back()->address(), static_cast<GpuMirror*>(storage->mirror().get())->address(), storage->bytes()));
+    }
     if (flush_ == nullptr) {
       TILEVM_ASSIGN_OR_RETURN(flush_, device_->Allocate(std::max<int64_t>(2 * facts_.l2_bytes, 1 << 20)));
     }
-    TILEVM_RETURN_IF_ERROR(device_->LaunchTimed(*loaded, grid, params.data()).status());
-    std::vector<double> times;
-    for (int round = 0; round < kRounds; ++round) {
-      TILEVM_RETURN_IF_ERROR(device_->Fill(flush_->address(), static_cast<uint8_t>(round), flush_->bytes()));
-      TILEVM_ASSIGN_OR_RETURN(double microseconds, device_->LaunchTimed(*loaded, grid, params.data()));
-      times.push_back(microseconds);
+    TILEVM_RETURN_IF_ERROR(TimeAll(candidates, loaded, values));
+    for (size_t i = 0; i < storages.size(); ++i) {
+      TILEVM_RETURN_IF_ERROR(device_->CopyWithin(static_cast<GpuMirror*>(storages[i]->mirror().get())->address(), saved[i]->address(), storages[i]->bytes()));
     }
-    std::sort(times.begin(), times.end());
-    return times[kRounds / 2];
+    return device_->Synchronize();
   }
+
+  std::optional<std::string> Remembered(absl::string_view key) override {
+    std::optional<std::string> entry = compiler_->cache().Get(TuneKey(key));
+    // A prefix of its own, so that no other kind of entry passes for a result.
+    if (!entry.has_value() || entry->rfind(kTunePrefix, 0) != 0) return std::nullopt;
+    return entry->substr(sizeof(kTunePrefix) - 1);
+  }
+  void Remember(absl::string_view key, absl::string_view text) override { compiler_->cache().Put(TuneKey(key), absl::StrCat(kTunePrefix, text)); }
 
   absl::StatusOr<uint64_t> AddressOf(const std::shared_ptr<Storage>& storage) override {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -137,6 +154,63 @@ class GpuRunner : public host::DeviceRunner {
   }
 
  private:
+  static constexpr char kTunePrefix[] = "tuned 1\n";
+
+  static gpu::CacheKey TuneKey(absl::string_view key) { return gpu::KeyOf(key, {}, "tune", {}, 0); }
+
+  // Each candidate's kernel, or its status. As many threads as the machine has.
+  void CompileAll(std::vector<host::TuneCandidate>& candidates, std::vector<std::shared_ptr<const gpu::LoadedKernel>>& loaded) {
+    std::atomic<size_t> next{0};
+    auto work = [&] {
+      for (size_t i = next++; i < candidates.size(); i = next++) {
+        host::TuneCandidate& c = candidates[i];
+        if (!c.status.ok()) continue;
+        double compile_us = 0;
+        absl::StatusOr<std::shared_ptr<const gpu::LoadedKernel>> kernel = Loaded(*c.kernel, PromisesOf(c.kernel->kernel, *c.run, c.grid), &compile_us);
+        c.status = kernel.status();
+        if (c.status.ok()) c.status = device_->CheckGrid(c.grid);
+        if (c.status.ok()) loaded[i] = *std::move(kernel);
+      }
+    };
+    std::vector<std::thread> threads;
+    const size_t count = std::min<size_t>(std::max(1u, std::thread::hardware_concurrency()), candidates.size());
+    for (size_t t = 1; t < count; ++t) threads.emplace_back(work);
+    work();
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  absl::Status TimeAll(std::vector<host::TuneCandidate>& candidates, const std::vector<std::shared_ptr<const gpu::LoadedKernel>>& loaded,
+                       std::vector<std::vector<uint64_t>>& values) {
+    constexpr int kRounds = 9;
+    std::vector<std::vector<double>> times(candidates.size());
+    double best = std::numeric_limits<double>::infinity();
+    for (int round = 0; round < kRounds; ++round) {
+      for (size_t at = 0; at < candidates.size(); ++at) {
+        // The order rotates: the position in a round has an influence of its own.
+        const size_t i = (at + static_cast<size_t>(round)) % candidates.size();
+        host::TuneCandidate& c = candidates[i];
+        // After the second round only those near the best go on.
+        if (!c.status.ok() || (round >= 2 && c.microseconds > 1.25 * best)) continue;
+        std::vector<void*> params;
+        for (uint64_t& value : values[i]) params.push_back(&value);
+        TILEVM_RETURN_IF_ERROR(device_->Fill(flush_->address(), static_cast<uint8_t>(round), flush_->bytes()));
+        absl::StatusOr<double> microseconds = device_->LaunchTimed(*loaded[i], c.grid, params.data());
+        if (!microseconds.ok()) return microseconds.status();  // the context is lost
+        if (round == 0) continue;                              // a first run loads code
+        times[i].push_back(*microseconds);
+        std::sort(times[i].begin(), times[i].end());
+        c.microseconds = times[i][times[i].size() / 2];
+        c.spread = times[i][times[i].size() * 3 / 4] - times[i][times[i].size() / 4];
+        c.rounds = static_cast<int>(times[i].size());
+      }
+      best = std::numeric_limits<double>::infinity();
+      for (const host::TuneCandidate& c : candidates) {
+        if (c.status.ok() && c.rounds > 0) best = std::min(best, c.microseconds);
+      }
+    }
+    return absl::OkStatus();
+  }
+
   int facts_ordinal() const { return device_->properties().ordinal; }
 
   absl::StatusOr<std::shared_ptr<const gpu::LoadedKernel>> Loaded(const CompiledKernel& kernel, const gpu::Promises& promises, double* compile_us) {

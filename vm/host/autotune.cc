@@ -1,7 +1,8 @@
 // Autotune and heuristics, in their stacking order.
 //
 // A jit function carries its wrappers innermost first. A launch passes through them from the outside in, as in Triton: heuristics add keywords
-// computed from what was passed so far; autotune prunes its configurations and adds the keywords of one of them. On the CPU no trial is run:
+// computed from what was passed so far; autotune prunes its configurations and adds the keywords of one of them: on a device the fastest (tune.cc). On the
+// CPU no trial is run:
 // the configurations are tried in order and the first that specializes is used, so reset_to_zero and restore_value, which belong to trials,
 // have nothing to do. A pre_hook of the configuration runs before the launch.
 #include <algorithm>
@@ -126,10 +127,31 @@ absl::StatusOr<std::vector<Value>> PrunedConfigs(Evaluator& evaluator, const isa
   return configs;
 }
 
+// "M=512, N=512 | a:f16 b:f16 c:f32"
+absl::StatusOr<std::string> TuningKeyOf(Evaluator& evaluator, const isa::Function& function, const Value& arguments, const CallArgs& call, Loc loc) {
+  const Value named = NamedArguments(function, call);
+  std::string text;
+  const Value names = Option(arguments, "key");
+  if (!names.absent_or_none()) {
+    TILEVM_ASSIGN_OR_RETURN(std::vector<Value> keys, evaluator.Iterate(names, loc));
+    for (const Value& name : keys) {
+      const Value* value = specializer::DictFind(*named.As<DictPayload>(), name);
+      if (value != nullptr && AsTensor(*value) == nullptr) {
+        absl::StrAppend(&text, text.empty() ? "" : ", ", specializer::Str(name), "=", specializer::Repr(*value));
+      }
+    }
+  }
+  text += " |";
+  for (const auto& [name, value] : named.As<DictPayload>()->entries) {
+    if (HostTensor* tensor = AsTensor(value)) absl::StrAppend(&text, " ", specializer::Str(name), ":", isa::Name(tensor->tensor.dtype));
+  }
+  return text;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Variant>> ApplyWrappers(Evaluator& evaluator, const Value& kernel, const CallArgs& call, Loc loc) {
-  std::vector<Variant> variants = {Variant{call, "", Value(), Value()}};
+  std::vector<Variant> variants = {Variant{call, "", "", Value(), Value()}};
   if (!kernel.is(ValueKind::kJitFunction)) return variants;
   TILEVM_ASSIGN_OR_RETURN(const isa::Function* function, evaluator.KernelFunction(kernel));
   const auto* jit = kernel.As<specializer::JitPayload>();
@@ -141,6 +163,7 @@ absl::StatusOr<std::vector<Variant>> ApplyWrappers(Evaluator& evaluator, const V
     }
     if (variants.size() > 1 || !variants[0].config.empty()) return UnimplementedAt(loc, function->name, ": autotune over autotune is not supported");
     const Variant base = variants[0];
+    TILEVM_ASSIGN_OR_RETURN(const std::string tuning_key, TuningKeyOf(evaluator, *function, wrapper.arguments, base.call, loc));
     TILEVM_ASSIGN_OR_RETURN(std::vector<Value> configs, PrunedConfigs(evaluator, *function, wrapper.arguments, base.call, loc));
     variants.clear();
     for (const Value& config : configs) {
@@ -159,6 +182,7 @@ absl::StatusOr<std::vector<Variant>> ApplyWrappers(Evaluator& evaluator, const V
       v.config = keywords.empty() ? "default" : Describe(keywords);
       absl::StatusOr<Value> hook = evaluator.GetAttr(config, "pre_hook", loc);
       if (hook.ok() && !hook->absent_or_none()) v.pre_hook = *hook;
+      v.tuning_key = tuning_key;
       v.hook_args = NamedArguments(*function, v.call);
       variants.push_back(std::move(v));
     }

@@ -8,7 +8,10 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -34,6 +37,17 @@ struct KernelResources {
   double compile_us = 0;             // layouts, text and NVRTC, of this call; 0: it was compiled before
 };
 
+// One configuration of an autotuned kernel, and how fast it is.
+struct TuneCandidate {
+  const CompiledKernel* kernel = nullptr;
+  const PreparedRun* run = nullptr;
+  std::array<int64_t, 3> grid = {1, 1, 1};
+  absl::Status status;               // why it cannot be used
+  double microseconds = 0;           // median on the GPU
+  double spread = 0;                 // between the quartiles
+  int rounds = 0;                    // that it was timed in: slow ones drop out
+};
+
 struct DeviceRunResult {
   double run_us = 0;                 // on the GPU
   double compile_us = 0;
@@ -49,8 +63,12 @@ class DeviceRunner {
   // Runs to the end. print receives device_print's lines.
   virtual absl::StatusOr<DeviceRunResult> Run(const CompiledKernel& kernel, const PreparedRun& run, const std::array<int64_t, 3>& grid,
                                               const std::function<void(absl::string_view)>& print) = 0;
-  // Median microseconds of the kernel on the GPU over several runs, the cache of the device emptied before each: for autotuning.
-  virtual absl::StatusOr<double> Time(const CompiledKernel& kernel, const PreparedRun& run, const std::array<int64_t, 3>& grid) = 0;
+  // Compiles the candidates in parallel and times them in interleaved rounds, the cache of the device emptied before each run. The tensors hold
+  // afterwards what they held before.
+  virtual absl::Status Tune(std::vector<TuneCandidate>& candidates) = 0;
+  // Results of tuning that outlive the process: text by key.
+  virtual std::optional<std::string> Remembered(absl::string_view key) = 0;
+  virtual void Remember(absl::string_view key, absl::string_view text) = 0;
 
   // Where the storage lies on the device, for programs that keep addresses in tensors; it is kept up to date there from then on.
   virtual absl::StatusOr<uint64_t> AddressOf(const std::shared_ptr<Storage>& storage) = 0;

@@ -37,6 +37,20 @@ struct LaunchRecord {
   bool on_device = false; // run_us is time on the GPU
 };
 
+// What autotuning found for one kernel and one set of key values.
+struct TuneRecord {
+  struct Config {
+    std::string config;
+    std::string refused;     // why it was not timed; "": it was
+    double microseconds = 0, spread = 0;
+  };
+  std::string kernel, key, chosen;
+  bool remembered = false;   // by an earlier process: nothing was measured
+  std::vector<Config> configs;
+};
+
+enum class Tuning { kWhenNeeded, kNever, kAlways };
+
 struct BoundCall;
 class DeviceRunner;
 
@@ -47,6 +61,7 @@ class HostWorld : public specializer::Host {
     std::function<void(absl::string_view)> print;    // a line of print(); default stdout
     std::function<void(absl::string_view)> log;      // a line for each kernel that is compiled
     size_t max_launch_records = 100'000;
+    Tuning tuning = Tuning::kWhenNeeded;             // kNever: the first configuration that fits; kAlways: remembered results of earlier processes do not count
     std::shared_ptr<DeviceRunner> device;            // where kernels run; null: the CPU engine
     bool cpu_if_unimplemented = false;               // a kernel that the device engine cannot take runs on the CPU engine
   };
@@ -77,6 +92,10 @@ class HostWorld : public specializer::Host {
   const std::vector<std::string>& reports() const { return reports_; }
   const std::vector<std::string>& notes() const { return notes_; }
   int64_t reports_dropped() const { return reports_dropped_; }
+  const std::vector<TuneRecord>& tuned() const { return tuned_; }
+  // Configurations chosen in this process, by what was tuned.
+  std::map<std::string, std::string>& chosen_configs() { return chosen_configs_; }
+  void Record(TuneRecord record) { tuned_.push_back(std::move(record)); }
   // Checks of the program that passed: "assert_close", "allclose".
   std::map<std::string, int>& checks() { return checks_; }
   const std::map<std::string, int>& checks() const { return checks_; }
@@ -94,6 +113,8 @@ class HostWorld : public specializer::Host {
   std::vector<std::string> reports_, notes_;
   int64_t reports_dropped_ = 0;
   std::map<std::string, int> checks_;
+  std::vector<TuneRecord> tuned_;
+  std::map<std::string, std::string> chosen_configs_;
 };
 
 // True for 'cpu' and torch.device('cpu').

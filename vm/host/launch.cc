@@ -166,6 +166,14 @@ std::string FormatReport(const Report& report, const std::vector<SourceFile>& fi
 
 absl::StatusOr<Value> HostWorld::Launch(Evaluator& evaluator, const Value& kernel, const Value& grid, const CallArgs& call, Loc loc) {
   TILEVM_ASSIGN_OR_RETURN(std::vector<Variant> variants, ApplyWrappers(evaluator, kernel, call, loc));
+  if (variants.size() > 1 && options_.device != nullptr && options_.tuning != Tuning::kNever) {
+    absl::StatusOr<size_t> chosen = ChooseConfig(*this, evaluator, kernel, variants, grid, loc);
+    if (chosen.ok()) {
+      variants = {variants[*chosen]};
+    } else if (!options_.cpu_if_unimplemented || !absl::IsUnimplemented(chosen.status())) {
+      return chosen.status();
+    }
+  }
   absl::Status refused;
   for (Variant& variant : variants) {
     if (!variant.pre_hook.absent()) {

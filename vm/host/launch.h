@@ -38,10 +38,15 @@ absl::StatusOr<std::array<int64_t, 3>> EvaluateGrid(Evaluator& evaluator, const 
 struct Variant {
   CallArgs call;
   std::string config;
+  std::string tuning_key;  // values of the arguments that autotune's `key` names, and the dtypes of all tensors
   Value pre_hook;     // absent without
   Value hook_args;    // the dict it is given
 };
 absl::StatusOr<std::vector<Variant>> ApplyWrappers(Evaluator& evaluator, const Value& kernel, const CallArgs& call, Loc loc);
+
+// Autotune on a device: the place in `variants` of the configuration to use, by measuring, or as remembered from this or an earlier process. A record of
+// what was measured goes to HostWorld::tuned().
+absl::StatusOr<size_t> ChooseConfig(HostWorld& world, Evaluator& evaluator, const Value& kernel, std::vector<Variant>& variants, const Value& grid, Loc loc);
 
 // A call that was specialized, ready to run: what the arguments of the compiled kernel are.
 struct PreparedRun {

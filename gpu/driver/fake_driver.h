@@ -1,0 +1,29 @@
+// Controls of the driver for tests (fake_driver.cc).
+#ifndef TILEVM_GPU_DRIVER_FAKE_DRIVER_H_
+#define TILEVM_GPU_DRIVER_FAKE_DRIVER_H_
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+
+struct FakeLaunch {
+  std::string kernel;
+  unsigned grid[3] = {0, 0, 0};
+  unsigned threads = 0, smem_bytes = 0;
+  void** params = nullptr;
+};
+
+struct FakeControl {
+  int version = 13000, devices = 1, major = 9, minor = 0, smem_per_block = 232448, max_threads = 1024;
+  size_t memory_bytes = size_t{1} << 30;   // a larger allocation fails
+  unsigned long long device_address = 0;   // the one address that the driver knows as its own
+  std::string fail_call;                   // this call fails ...
+  int fail_code = 700;                     // ... with that code
+  std::function<double(const FakeLaunch&)> run;  // does what the kernel does and says how many microseconds it took
+  double now_us = 0;
+  int launches = 0, live_allocations = 0;
+  std::map<std::string, int> calls;
+};
+
+#endif  // TILEVM_GPU_DRIVER_FAKE_DRIVER_H_

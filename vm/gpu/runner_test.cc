@@ -1,0 +1,356 @@
+// The CUDA engine on a made-up driver: what moves when, which variant is taken, tuning, and every way in which a launch can fail. Kernels are really
+// specialized and compiled (NVRTC); what they do is done by the test. Results on a real GPU are tools/gpu_check's part.
+#include "vm/gpu/runner.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gpu/driver/fake_driver.h"
+#include "vm/engine.h"
+
+namespace tilevm::vm {
+namespace {
+
+std::string DriverPath() { return std::string(std::getenv("TEST_SRCDIR")) + "/" + std::getenv("TEST_WORKSPACE") + "/gpu/driver/libfake_cuda.so"; }
+
+FakeControl& Control() {
+  static FakeControl* const control = [] {
+    void* library = dlopen(DriverPath().c_str(), RTLD_NOW | RTLD_LOCAL);
+    EXPECT_NE(library, nullptr) << dlerror();
+    return reinterpret_cast<FakeControl* (*)()>(dlsym(library, "fake_cuda_control"))();
+  }();
+  return *control;
+}
+
+constexpr char kAdd[] = R"(
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    tl.store(out_ptr + offs, tl.load(x_ptr + offs, mask=mask) + tl.load(y_ptr + offs, mask=mask), mask=mask)
+
+def add(x, y):
+    out = torch.empty_like(x)
+    add_kernel[(triton.cdiv(x.numel(), 64),)](x, y, out, x.numel(), BLOCK=64)
+    return out
+
+def chain(x):
+    a = torch.empty_like(x)
+    for i in range(5):
+        add_kernel[(1,)](x, x, a, x.numel(), BLOCK=64)
+    return a
+
+def touch(x):
+    a = torch.empty_like(x)
+    add_kernel[(1,)](x, x, a, x.numel(), BLOCK=64)
+    x[0] = 100.0
+    add_kernel[(1,)](x, x, a, x.numel(), BLOCK=64)
+    return a
+)";
+
+constexpr char kTuned[] = R"(
+import torch
+import triton
+import triton.language as tl
+
+@triton.autotune(configs=[triton.Config({'BLOCK': 32}, num_warps=1), triton.Config({'BLOCK': 64}, num_warps=2), triton.Config({'BLOCK': 128}, num_warps=4)], key=['n'])
+@triton.jit
+def double(x_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    tl.store(x_ptr + offs, tl.load(x_ptr + offs, mask=mask) * 2, mask=mask)
+
+def run(x):
+    double[lambda meta: (triton.cdiv(x.numel(), meta['BLOCK']),)](x, x.numel())
+    return x
+)";
+
+// Adds as add_kernel does, for the n of the launch.
+double RunAdd(const FakeLaunch& launch) {
+  const float* x = *static_cast<const float**>(launch.params[0]);
+  const float* y = *static_cast<const float**>(launch.params[1]);
+  float* out = *static_cast<float**>(launch.params[2]);
+  const int n = *static_cast<int*>(launch.params[3]);
+  for (int i = 0; i < n; ++i) out[i] = x[i] + y[i];
+  return 5;
+}
+
+class RunnerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    FakeControl& control = Control();
+    control = FakeControl();
+    control.run = RunAdd;
+    if (!gpu::Nvrtc::Load().ok()) GTEST_SKIP() << "NVRTC is not installed: kernels cannot be compiled";
+  }
+  void TearDown() override { Control().fail_call.clear(); }
+
+  static EngineOptions Options() {
+    EngineOptions options;
+    options.device = "cuda";
+    options.driver_library = DriverPath();
+    return options;
+  }
+  static std::shared_ptr<Program> Load(const char* source, const EngineOptions& options = Options()) {
+    absl::StatusOr<std::shared_ptr<Engine>> engine = Engine::Open(options);
+    EXPECT_TRUE(engine.ok()) << engine.status();
+    absl::StatusOr<std::shared_ptr<Program>> program = (*engine)->Load(source, "test.py");
+    EXPECT_TRUE(program.ok()) << program.status();
+    return *program;
+  }
+  static specializer::Value Tensor(std::vector<float> values) {
+    host::Tensor t = *host::Tensor::Make(isa::DType::kF32, {static_cast<int64_t>(values.size())}, host::Fill::kUninitialised);
+    std::copy(values.begin(), values.end(), reinterpret_cast<float*>(t.data()));
+    return host::MakeTensorValue(t);
+  }
+  static std::vector<float> Floats(const specializer::Value& value) {
+    const host::Tensor& t = host::AsTensor(value)->tensor;
+    const float* data = reinterpret_cast<const float*>(t.data());
+    return std::vector<float>(data, data + t.numel());
+  }
+};
+
+TEST_F(RunnerTest, AHostFunctionEndToEnd) {
+  std::shared_ptr<Program> program = Load(kAdd);
+  auto out = program->Call("add", specializer::CallArgs{{Tensor({1, 2, 3}), Tensor({10, 20, 30})}, {}});
+  ASSERT_TRUE(out.ok()) << program->Format(out.status());
+  EXPECT_EQ(Floats(*out), (std::vector<float>{11, 22, 33}));
+  ASSERT_EQ(program->world().launches().size(), 1u);
+  EXPECT_TRUE(program->world().launches()[0].on_device);
+  EXPECT_NEAR(program->world().launches()[0].run_us, 5, 1e-3);
+}
+
+TEST_F(RunnerTest, BytesMoveOnlyWhenTheOtherSideWantsThem) {
+  std::shared_ptr<Program> program = Load(kAdd);
+  auto out = program->Call("chain", specializer::CallArgs{{Tensor({1, 2})}, {}});
+  ASSERT_TRUE(out.ok()) << program->Format(out.status());
+  EXPECT_EQ(Control().launches, 5);
+  EXPECT_EQ(Control().calls["cuMemcpyHtoD"], 1);  // x once; a has no value yet
+  EXPECT_EQ(Control().calls["cuMemcpyDtoH"], 0);
+  EXPECT_EQ(Floats(*out), (std::vector<float>{2, 4}));
+  EXPECT_EQ(Control().calls["cuMemcpyDtoH"], 1);
+  EXPECT_EQ(Control().calls["cuModuleLoadData"], 1);
+}
+
+TEST_F(RunnerTest, AChangeOnTheHostIsSeen) {
+  std::shared_ptr<Program> program = Load(kAdd);
+  auto out = program->Call("touch", specializer::CallArgs{{Tensor({1, 2})}, {}});
+  ASSERT_TRUE(out.ok()) << program->Format(out.status());
+  EXPECT_EQ(Floats(*out), (std::vector<float>{200, 4}));
+}
+
+TEST_F(RunnerTest, MemoryIsGivenBack) {
+  {
+    std::shared_ptr<Program> program = Load(kAdd);
+    auto out = program->Call("add", specializer::CallArgs{{Tensor({1, 2}), Tensor({1, 2})}, {}});
+    ASSERT_TRUE(out.ok());
+    EXPECT_GT(Control().live_allocations, 0);
+  }
+  EXPECT_EQ(Control().live_allocations, 0);
+  EXPECT_EQ(Control().calls["cuModuleUnload"], Control().calls["cuModuleLoadData"]);
+}
+
+TEST_F(RunnerTest, MemoryOfTheCaller) {
+  std::shared_ptr<Program> program = Load(kAdd);
+  std::vector<float> x = {1, 2, 3}, y = {4, 5, 6}, out(3);
+  auto ref = [](std::vector<float>& v) { return TensorRef{v.data(), isa::DType::kF32, {static_cast<int64_t>(v.size())}}; };
+  auto result = program->Launch("add_kernel", "1", {{"x_ptr", ref(x)}, {"y_ptr", ref(y)}, {"out_ptr", ref(out)}, {"n", 3}, {"BLOCK", 64}});
+  ASSERT_TRUE(result.ok()) << program->Format(result.status());
+  EXPECT_EQ(out, (std::vector<float>{5, 7, 9}));
+}
+
+TEST_F(RunnerTest, MemoryOfTheCallerOnTheDevice) {
+  std::shared_ptr<Program> program = Load(kAdd);
+  alignas(16) float x[4] = {1, 2, 3, 4};
+  float out[4] = {};
+  Control().device_address = reinterpret_cast<unsigned long long>(&x[0]);
+  auto result = program->Launch("add_kernel", "1", {{"x_ptr", TensorRef{x, isa::DType::kF32, {4}}}, {"y_ptr", TensorRef{x, isa::DType::kF32, {4}}},
+                                                    {"out_ptr", TensorRef{out, isa::DType::kF32, {4}}}, {"n", 4}, {"BLOCK", 64}});
+  ASSERT_TRUE(result.ok()) << program->Format(result.status());
+  EXPECT_EQ(out[3], 8);
+  EXPECT_EQ(Control().calls["cuMemcpyHtoD"], 1);  // out; x is used where it is
+}
+
+TEST_F(RunnerTest, ErrorsOfALaunch) {
+  std::shared_ptr<Program> program = Load(kAdd);
+  std::vector<float> x(4);
+  const TensorRef ref{x.data(), isa::DType::kF32, {4}};
+  const std::vector<Argument> args = {{"x_ptr", ref}, {"y_ptr", ref}, {"out_ptr", ref}, {"n", 4}, {"BLOCK", 64}};
+  auto failed = [&](absl::string_view grid) {
+    auto result = program->Launch("add_kernel", grid, args);
+    EXPECT_FALSE(result.ok());
+    return std::string(result.status().message());
+  };
+  EXPECT_NE(failed("1, 65536").find("grid extent of axis 1 is 65536; the limit is 65535"), std::string::npos);
+  Control().fail_call = "cuEventSynchronize";
+  EXPECT_NE(failed("1").find("kernel add_kernel failed on Fake GPU"), std::string::npos);
+  EXPECT_NE(failed("1").find("CUDA_ERROR_ILLEGAL_ADDRESS"), std::string::npos);
+  Control().fail_call.clear();
+  // The process goes on.
+  EXPECT_TRUE(program->Launch("add_kernel", "1", args).ok());
+  EXPECT_TRUE(program->Launch("add_kernel", "0", args).ok());
+  Control().memory_bytes = 8;
+  EXPECT_NE(failed("1").find("cannot get 16 bytes of GPU memory"), std::string::npos);
+  Control().memory_bytes = 1 << 20;
+  Control().fail_call = "cuModuleLoadData";
+  std::vector<Argument> other = args;
+  other.back() = {"BLOCK", 128};
+  EXPECT_FALSE(program->Launch("add_kernel", "1", other).ok());
+}
+
+TEST_F(RunnerTest, TooManyThreadsForTheRegisters) {
+  Control().max_threads = 64;
+  std::shared_ptr<Program> program = Load(kAdd);
+  auto out = program->Call("add", specializer::CallArgs{{Tensor({1, 2}), Tensor({1, 2})}, {}});
+  ASSERT_FALSE(out.ok());
+  EXPECT_NE(std::string(out.status().message()).find("has 128 threads (4 warps)"), std::string::npos) << out.status();
+}
+
+TEST_F(RunnerTest, NoUsableDevice) {
+  auto message = [] {
+    absl::StatusOr<std::shared_ptr<Engine>> engine = Engine::Open(Options());
+    EXPECT_FALSE(engine.ok());
+    return std::string(engine.status().message());
+  };
+  Control().devices = 0;
+  EXPECT_EQ(message(), "there is no device cuda:0; the machine has 0 GPUs");
+  Control().devices = 1;
+  Control().major = 7;
+  Control().minor = 5;
+  EXPECT_NE(message().find("compute capability 7.5; the oldest is 8.0"), std::string::npos);
+  EngineOptions options = Options();
+  options.device = "auto";
+  absl::StatusOr<std::shared_ptr<Engine>> engine = Engine::Open(options);
+  ASSERT_TRUE(engine.ok());
+  EXPECT_EQ((*engine)->device(), nullptr);  // the CPU
+  options.device = "cuda:1x";
+  EXPECT_EQ(Engine::Open(options).status().code(), absl::StatusCode::kInvalidArgument);
+  options.device = "cuda";
+  options.checked = true;
+  EXPECT_EQ(Engine::Open(options).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+// --- promises ---
+
+host::PreparedRun RunOf(const std::vector<host::Tensor>& tensors, const std::vector<Arg>& args) {
+  host::PreparedRun run;
+  run.tensors = tensors;
+  run.buffers.resize(tensors.size());
+  run.args = args;
+  return run;
+}
+
+TEST_F(RunnerTest, OverlapIsFound) {
+  ir::Kernel kernel;
+  const host::Tensor a = *host::Tensor::Make(isa::DType::kF32, {16}, host::Fill::kZero), b = *host::Tensor::Make(isa::DType::kF32, {16}, host::Fill::kZero);
+  EXPECT_TRUE(PromisesOf(kernel, RunOf({a, b}, {Arg::InBuffer(0), Arg::InBuffer(1)}), {1, 1, 1}).no_alias);
+  EXPECT_FALSE(PromisesOf(kernel, RunOf({a}, {Arg::InBuffer(0), Arg::InBuffer(0, 32)}), {1, 1, 1}).no_alias);
+  host::Tensor c = a, d = a;
+  c.storage = host::Storage::Borrow(a.data(), 40);
+  d.storage = host::Storage::Borrow(a.data() + 36, 4);
+  EXPECT_FALSE(PromisesOf(kernel, RunOf({c, d}, {Arg::InBuffer(0), Arg::InBuffer(1)}), {1, 1, 1}).no_alias);
+  d.storage = host::Storage::Borrow(a.data() + 40, 4);
+  EXPECT_TRUE(PromisesOf(kernel, RunOf({c, d}, {Arg::InBuffer(0), Arg::InBuffer(1)}), {1, 1, 1}).no_alias);
+  EXPECT_FALSE(PromisesOf(kernel, RunOf({a}, {Arg::InBuffer(0), Arg::Pointer(&kernel)}), {1, 1, 1}).no_alias);
+}
+
+// --- tuning ---
+
+using host::Tuning;
+
+class TuneTest : public RunnerTest {
+ protected:
+  void SetUp() override {
+    RunnerTest::SetUp();
+    directory_ = std::filesystem::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::remove_all(directory_);
+    // The two-warp configuration is the fastest by far; each run doubles what is there.
+    Control().run = [](const FakeLaunch& launch) {
+      float* x = *static_cast<float**>(launch.params[0]);
+      const int n = *static_cast<int*>(launch.params[1]);
+      for (int i = 0; i < n; ++i) x[i] *= 2;
+      return launch.threads == 64 ? 10.0 : launch.threads == 32 ? 20.0 : 30.0;
+    };
+  }
+  std::shared_ptr<Program> Tuned(Tuning tuning = Tuning::kWhenNeeded) {
+    EngineOptions options = Options();
+    options.cache_directory = directory_.string();
+    options.tuning = tuning;
+    return Load(kTuned, options);
+  }
+  // The configuration of the last launch.
+  static std::string Run(Program& program, int n = 100) {
+    auto out = program.Call("run", specializer::CallArgs{{Tensor(std::vector<float>(static_cast<size_t>(n), 3))}, {}});
+    EXPECT_TRUE(out.ok()) << program.Format(out.status());
+    if (!out.ok()) return "";
+    EXPECT_EQ(Floats(*out), std::vector<float>(static_cast<size_t>(n), 6));  // once, whatever was tried before
+    return program.world().launches().back().config;
+  }
+  std::filesystem::path directory_;
+};
+
+TEST_F(TuneTest, TheFastestWinsAndIsRemembered) {
+  std::shared_ptr<Program> program = Tuned();
+  EXPECT_EQ(Run(*program).substr(0, 9), "BLOCK=64,");
+  ASSERT_EQ(program->world().tuned().size(), 1u);
+  const host::TuneRecord& record = program->world().tuned()[0];
+  EXPECT_FALSE(record.remembered);
+  EXPECT_EQ(record.key, "n=100 | x_ptr:f32");
+  ASSERT_EQ(record.configs.size(), 3u);
+  EXPECT_NEAR(record.configs[1].microseconds, 10, 1e-3);
+  EXPECT_NEAR(record.configs[2].microseconds, 30, 1e-3);
+  const int launches = Control().launches;
+  EXPECT_EQ(Run(*program).substr(0, 9), "BLOCK=64,");
+  EXPECT_EQ(Control().launches, launches + 1);  // nothing is measured twice
+  // Another process: nothing is measured at all.
+  std::shared_ptr<Program> later = Tuned();
+  EXPECT_EQ(Run(*later).substr(0, 9), "BLOCK=64,");
+  EXPECT_EQ(Control().launches, launches + 2);
+  EXPECT_TRUE(later->world().tuned()[0].remembered);
+  // Other key values are another question.
+  EXPECT_EQ(Run(*later, 50).substr(0, 9), "BLOCK=64,");
+  EXPECT_FALSE(later->world().tuned()[1].remembered);
+}
+
+TEST_F(TuneTest, NeverAndAlways) {
+  EXPECT_EQ(Run(*Tuned(Tuning::kNever)).substr(0, 9), "BLOCK=32,");
+  EXPECT_EQ(Control().launches, 1);
+  EXPECT_EQ(Run(*Tuned()).substr(0, 9), "BLOCK=64,");
+  const int launches = Control().launches;
+  EXPECT_EQ(Run(*Tuned(Tuning::kAlways)).substr(0, 9), "BLOCK=64,");
+  EXPECT_GT(Control().launches, launches + 1);
+}
+
+TEST_F(TuneTest, OnlyOutsideTheNoise) {
+  Control().run = [](const FakeLaunch& launch) {
+    float* x = *static_cast<float**>(launch.params[0]);
+    for (int i = 0; i < *static_cast<int*>(launch.params[1]); ++i) x[i] *= 2;
+    return launch.threads == 32 ? 10.05 : 10.0;
+  };
+  EXPECT_EQ(Run(*Tuned()).substr(0, 9), "BLOCK=32,");
+}
+
+TEST_F(TuneTest, AConfigurationThatDoesNotFitIsLeftOut) {
+  Control().max_threads = 32;
+  std::shared_ptr<Program> program = Tuned();
+  EXPECT_EQ(Run(*program).substr(0, 9), "BLOCK=32,");
+  const host::TuneRecord& record = program->world().tuned()[0];
+  EXPECT_NE(record.configs[1].refused.find("has 64 threads"), std::string::npos);
+  EXPECT_EQ(record.configs[0].refused, "");
+}
+
+}  // namespace
+}  // namespace tilevm::vm
