@@ -31,6 +31,7 @@
 #include "specializer/partial_eval/evaluator.h"
 #include "vm/host/device_runner.h"
 #include "vm/host/host.h"
+#include "vm/gpu/prepared.h"
 #include "vm/kernel_cache.h"
 
 namespace tilevm::vm {
@@ -169,6 +170,10 @@ class Program {
   absl::StatusOr<LaunchResult> Launch(absl::string_view kernel, absl::Span<const int64_t> grid, const std::vector<Argument>& args);
   absl::StatusOr<LaunchResult> Launch(absl::string_view kernel, absl::string_view grid, const std::vector<Argument>& args);
   absl::StatusOr<LaunchResult> LaunchValues(absl::string_view kernel, absl::string_view grid, const specializer::CallArgs& args);
+
+  // On a GPU engine: the launch bound once, to be made again and again at the price of one driver call (vm/gpu/prepared.h). Tensors are memory of the
+  // device. An autotuned kernel takes the configuration remembered for such arguments, else the first: nothing is measured here.
+  absl::StatusOr<std::unique_ptr<PreparedLaunch>> Prepare(absl::string_view kernel, absl::string_view grid, const std::vector<Argument>& args);
 
   // The kernel specialized to such arguments, compiled and cached; nothing runs.
   absl::StatusOr<std::shared_ptr<const CompiledKernel>> Specialize(absl::string_view kernel, const std::vector<Argument>& args);

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "isa/status.h"
 #include "specializer/analysis/launch_ranges.h"
+#include "vm/gpu/prepared.h"
 
 namespace tilevm::vm {
 namespace {
@@ -136,6 +137,33 @@ class GpuRunner : public host::DeviceRunner {
     return entry->substr(sizeof(kTunePrefix) - 1);
   }
   void Remember(absl::string_view key, absl::string_view text) override { compiler_->cache().Put(TuneKey(key), absl::StrCat(kTunePrefix, text)); }
+
+  absl::StatusOr<std::unique_ptr<PreparedLaunch>> Bind(std::shared_ptr<const CompiledKernel> kernel, const host::PreparedRun& run,
+                                                       const std::array<int64_t, 3>& grid) override {
+    TILEVM_RETURN_IF_ERROR(device_->CheckGrid(grid));
+    const gpu::Promises promises = PromisesOf(kernel->kernel, run, grid);
+    double compile_us = 0;
+    TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const gpu::LoadedKernel> loaded, Loaded(*kernel, promises, &compile_us));
+    std::vector<PreparedLaunch::Parameter> parameters;
+    std::vector<uint64_t> values;
+    for (size_t i = 0; i < run.args.size(); ++i) {
+      const ir::Param& param = kernel->kernel.params[i];
+      const Arg& arg = run.args[i];
+      PreparedLaunch::Parameter p{param.name, kernel->kernel.TypeOf(param.value).elem, param.divisibility, 0};
+      uint64_t value = arg.bits;
+      if (arg.kind == Arg::Kind::kBuffer) {
+        const Storage& storage = *run.tensors[arg.buffer].storage;
+        if (storage.device_address() == 0) {
+          return absl::InvalidArgumentError(absl::StrCat("argument ", param.name, " is in main memory; a prepared launch takes memory of ", facts_.name));
+        }
+        value = storage.device_address() + static_cast<uint64_t>(arg.byte_offset);
+        p.bytes = storage.bytes() - arg.byte_offset;
+      }
+      parameters.push_back(std::move(p));
+      values.push_back(value);
+    }
+    return std::make_unique<PreparedLaunch>(device_, std::move(kernel), std::move(loaded), promises, std::move(parameters), std::move(values), grid);
+  }
 
   absl::StatusOr<uint64_t> AddressOf(const std::shared_ptr<Storage>& storage) override {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -276,6 +304,15 @@ class GpuRunner : public host::DeviceRunner {
 
 }  // namespace
 
+std::optional<int64_t> IntegerArgument(isa::ElemType type, uint64_t bits) {
+  if (type.pointer || isa::IsFloat(type.dtype)) return std::nullopt;
+  const int width = isa::BitWidth(type.dtype);
+  if (width == 64) return isa::IsSigned(type.dtype) || bits >> 63 == 0 ? std::optional<int64_t>(static_cast<int64_t>(bits)) : std::nullopt;
+  const int64_t low = static_cast<int64_t>(bits & ((uint64_t{1} << width) - 1));
+  const bool negative = isa::IsSigned(type.dtype) && width > 1 && (low >> (width - 1)) != 0;
+  return negative ? low - (int64_t{1} << width) : low;
+}
+
 gpu::Promises PromisesOf(const ir::Kernel& kernel, const host::PreparedRun& run, const std::array<int64_t, 3>& grid) {
   gpu::Promises promises;
   // Two parameters that point into one buffer, or two buffers of the caller that overlap.
@@ -295,19 +332,8 @@ gpu::Promises PromisesOf(const ir::Kernel& kernel, const host::PreparedRun& run,
   }
   std::vector<std::optional<int64_t>> scalars;
   for (size_t i = 0; i < kernel.params.size() && i < run.args.size(); ++i) {
-    const isa::ElemType elem = kernel.TypeOf(kernel.params[i].value).elem;
-    std::optional<int64_t> value;
-    if (run.args[i].kind == Arg::Kind::kScalar && !elem.pointer && !isa::IsFloat(elem.dtype)) {
-      const int bits = isa::BitWidth(elem.dtype);
-      const uint64_t raw = run.args[i].bits;
-      if (bits == 64) {
-        if (isa::IsSigned(elem.dtype) || raw >> 63 == 0) value = static_cast<int64_t>(raw);
-      } else {
-        const uint64_t low = raw & ((uint64_t{1} << bits) - 1);
-        value = isa::IsSigned(elem.dtype) && bits > 1 && (low >> (bits - 1)) != 0 ? static_cast<int64_t>(low) - (int64_t{1} << bits) : static_cast<int64_t>(low);
-      }
-    }
-    scalars.push_back(value);
+    const bool scalar = run.args[i].kind == Arg::Kind::kScalar;
+    scalars.push_back(scalar ? IntegerArgument(kernel.TypeOf(kernel.params[i].value).elem, run.args[i].bits) : std::nullopt);
   }
   promises.trust_signs = analysis::LaunchRanges(kernel, scalars, grid).DividendsAreNotNegative();
   return promises;

@@ -5,7 +5,9 @@
 #ifndef TILEVM_VM_GPU_RUNNER_H_
 #define TILEVM_VM_GPU_RUNNER_H_
 
+#include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,9 @@ absl::StatusOr<std::shared_ptr<host::DeviceRunner>> OpenGpu(const GpuOptions& op
 
 // What may be promised for the launch: overlap of its buffers, and (by intervals over its arguments and grid) the signs of dividends.
 gpu::Promises PromisesOf(const ir::Kernel& kernel, const host::PreparedRun& run, const std::array<int64_t, 3>& grid);
+
+// The integer that the bits of an argument are; nullopt for pointers, floats, and u64 values beyond i64.
+std::optional<int64_t> IntegerArgument(isa::ElemType type, uint64_t bits);
 
 }  // namespace tilevm::vm
 

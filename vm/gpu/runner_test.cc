@@ -243,6 +243,55 @@ TEST_F(RunnerTest, NoUsableDevice) {
   EXPECT_EQ(Engine::Open(options).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+// --- prepared launches ---
+
+TEST_F(RunnerTest, APreparedLaunch) {
+  std::shared_ptr<Program> program = Load(kAdd);
+  alignas(64) float memory[64] = {};
+  for (int i = 0; i < 64; ++i) memory[i] = static_cast<float>(i);
+  Control().device_address = 1;  // every address but 0 is the device's
+  auto ref = [&](int at) { return TensorRef{memory + at, isa::DType::kF32, {16}}; };
+  const std::vector<Argument> args = {{"x_ptr", ref(0)}, {"y_ptr", ref(16)}, {"out_ptr", ref(32)}, {"n", 16}, {"BLOCK", 64}};
+  absl::StatusOr<std::unique_ptr<PreparedLaunch>> launch = program->Prepare("add_kernel", "cdiv(n, BLOCK)", args);
+  ASSERT_TRUE(launch.ok()) << program->Format(launch.status());
+  ASSERT_TRUE((*launch)->Launch().ok());
+  EXPECT_EQ(memory[32 + 15], 15 + 31);
+  EXPECT_EQ(Control().calls["cuMemcpyHtoD"], 0);
+  EXPECT_EQ(Control().calls["cuEventSynchronize"], 0);
+
+  auto message = [](const absl::Status& status) { return std::string(status.message()); };
+  ASSERT_TRUE((*launch)->SetPointer("out_ptr", memory + 48).ok());
+  ASSERT_TRUE((*launch)->Launch().ok());
+  EXPECT_EQ(memory[48 + 15], 15 + 31);
+  EXPECT_NE(message((*launch)->SetPointer("out_ptr", memory + 49)).find("not aligned to 16 bytes"), std::string::npos);
+  EXPECT_NE(message((*launch)->SetPointer("out_ptr", memory + 4)).find("overlaps x_ptr"), std::string::npos);
+  EXPECT_NE(message((*launch)->SetPointer("n", memory)).find("parameter n is i32"), std::string::npos);
+  EXPECT_NE(message((*launch)->SetPointer("BLOCK", memory)).find("has no parameter 'BLOCK'; it has x_ptr, y_ptr, out_ptr, n"), std::string::npos);
+  EXPECT_NE(message((*launch)->SetInteger("n", 17)).find("not divisible by 16"), std::string::npos);
+  EXPECT_NE(message((*launch)->SetInteger("n", int64_t{1} << 40)).find("does not fit"), std::string::npos);
+  EXPECT_TRUE((*launch)->SetInteger("n", 0).ok());
+  EXPECT_FALSE((*launch)->SetFloat("n", 1).ok());
+  EXPECT_NE(message((*launch)->SetGrid({1, 65536, 1})).find("grid axis 1 is 65536"), std::string::npos);
+  const int launches = Control().launches;
+  ASSERT_TRUE((*launch)->SetGrid({0, 1, 1}).ok());
+  ASSERT_TRUE((*launch)->Launch().ok());
+  EXPECT_EQ(Control().launches, launches);
+  Control().fail_call = "cuLaunchKernel";
+  ASSERT_TRUE((*launch)->SetGrid({1, 1, 1}).ok());
+  EXPECT_NE(message((*launch)->Launch()).find("cuLaunchKernel: CUDA_ERROR_ILLEGAL_ADDRESS"), std::string::npos);
+}
+
+TEST_F(RunnerTest, WhatCannotBePrepared) {
+  std::shared_ptr<Program> program = Load(kAdd);
+  std::vector<float> x(16);
+  const TensorRef ref{x.data(), isa::DType::kF32, {16}};
+  const std::vector<Argument> args = {{"x_ptr", ref}, {"y_ptr", ref}, {"out_ptr", ref}, {"n", 16}, {"BLOCK", 64}};
+  EXPECT_NE(std::string(program->Prepare("add_kernel", "1", args).status().message()).find("argument x_ptr is in main memory"), std::string::npos);
+  EngineOptions options = Options();
+  options.device = "cpu";
+  EXPECT_EQ(Load(kAdd, options)->Prepare("add_kernel", "1", args).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
 // --- promises ---
 
 host::PreparedRun RunOf(const std::vector<host::Tensor>& tensors, const std::vector<Arg>& args) {

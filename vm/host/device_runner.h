@@ -18,6 +18,10 @@
 #include "vm/host/tensor.h"
 #include "vm/kernel_cache.h"
 
+namespace tilevm::vm {
+class PreparedLaunch;
+}
+
 namespace tilevm::vm::host {
 
 struct PreparedRun;
@@ -69,6 +73,10 @@ class DeviceRunner {
   // Results of tuning that outlive the process: text by key.
   virtual std::optional<std::string> Remembered(absl::string_view key) = 0;
   virtual void Remember(absl::string_view key, absl::string_view text) = 0;
+
+  // The launch with its arguments in place (vm/gpu/prepared.h): all tensors in memory of the device.
+  virtual absl::StatusOr<std::unique_ptr<PreparedLaunch>> Bind(std::shared_ptr<const CompiledKernel> kernel, const PreparedRun& run,
+                                                               const std::array<int64_t, 3>& grid) = 0;
 
   // Where the storage lies on the device, for programs that keep addresses in tensors; it is kept up to date there from then on.
   virtual absl::StatusOr<uint64_t> AddressOf(const std::shared_ptr<Storage>& storage) = 0;

@@ -48,6 +48,9 @@ absl::StatusOr<std::vector<Variant>> ApplyWrappers(Evaluator& evaluator, const V
 // what was measured goes to HostWorld::tuned().
 absl::StatusOr<size_t> ChooseConfig(HostWorld& world, Evaluator& evaluator, const Value& kernel, std::vector<Variant>& variants, const Value& grid, Loc loc);
 
+// The place of the configuration that tuning chose before, in this process or an earlier one; 0 where it did not.
+size_t RememberedConfig(HostWorld& world, Evaluator& evaluator, const Value& kernel, const std::vector<Variant>& variants);
+
 // A call that was specialized, ready to run: what the arguments of the compiled kernel are.
 struct PreparedRun {
   std::vector<Arg> args;

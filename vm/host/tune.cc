@@ -18,27 +18,43 @@ std::string TuningKey(Evaluator& evaluator, const isa::Function& function, const
   return text;
 }
 
+size_t PlaceOf(const std::vector<Variant>& variants, absl::string_view config) {
+  return static_cast<size_t>(std::find_if(variants.begin(), variants.end(), [&](const Variant& v) { return v.config == config; }) - variants.begin());
+}
+
 }  // namespace
+
+size_t RememberedConfig(HostWorld& world, Evaluator& evaluator, const Value& kernel, const std::vector<Variant>& variants) {
+  DeviceRunner* device = world.options().device.get();
+  if (variants.size() < 2 || device == nullptr) return 0;
+  absl::StatusOr<const isa::Function*> function = evaluator.KernelFunction(kernel);
+  if (!function.ok()) return 0;
+  const std::string key = TuningKey(evaluator, **function, variants, device->facts());
+  size_t place = variants.size();
+  if (const auto it = world.chosen_configs().find(key); it != world.chosen_configs().end()) {
+    place = PlaceOf(variants, it->second);
+  } else if (const std::optional<std::string> remembered = device->Remembered(key)) {
+    place = PlaceOf(variants, *remembered);
+  }
+  return place < variants.size() ? place : 0;
+}
 
 absl::StatusOr<size_t> ChooseConfig(HostWorld& world, Evaluator& evaluator, const Value& kernel, std::vector<Variant>& variants, const Value& grid, Loc loc) {
   DeviceRunner& device = *world.options().device;
   TILEVM_ASSIGN_OR_RETURN(const isa::Function* function, evaluator.KernelFunction(kernel));
   const std::string key = TuningKey(evaluator, *function, variants, device.facts());
-  const auto place_of = [&](absl::string_view config) {
-    return static_cast<size_t>(std::find_if(variants.begin(), variants.end(), [&](const Variant& v) { return v.config == config; }) - variants.begin());
-  };
-  if (const auto it = world.chosen_configs().find(key); it != world.chosen_configs().end()) return place_of(it->second);
+  if (const auto it = world.chosen_configs().find(key); it != world.chosen_configs().end()) return PlaceOf(variants, it->second);
   TuneRecord record;
   record.kernel = function->name;
   record.key = variants[0].tuning_key;
   if (world.options().tuning != Tuning::kAlways) {
     const std::optional<std::string> remembered = device.Remembered(key);
-    if (remembered.has_value() && place_of(*remembered) < variants.size()) {
+    if (remembered.has_value() && PlaceOf(variants, *remembered) < variants.size()) {
       record.chosen = *remembered;
       record.remembered = true;
       world.Record(std::move(record));
       world.chosen_configs()[key] = *remembered;
-      return place_of(*remembered);
+      return PlaceOf(variants, *remembered);
     }
   }
 

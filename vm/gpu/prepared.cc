@@ -1,0 +1,125 @@
+#include "vm/gpu/prepared.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "isa/eval.h"
+#include "isa/status.h"
+#include "specializer/analysis/launch_ranges.h"
+#include "vm/gpu/runner.h"
+
+namespace tilevm::vm {
+
+PreparedLaunch::PreparedLaunch(std::shared_ptr<gpu::Device> device, std::shared_ptr<const CompiledKernel> source, std::shared_ptr<const gpu::LoadedKernel> kernel,
+                               gpu::Promises promises, std::vector<Parameter> parameters, std::vector<uint64_t> values, const std::array<int64_t, 3>& grid)
+    : api_(device->api()),
+      device_(std::move(device)),
+      source_(std::move(source)),
+      kernel_(std::move(kernel)),
+      promises_(promises),
+      function_(kernel_->function()),
+      threads_(static_cast<unsigned>(kernel_->kernel().emitted.threads)),
+      smem_bytes_(static_cast<unsigned>(kernel_->kernel().emitted.smem_bytes)),
+      parameters_(std::move(parameters)),
+      values_(std::move(values)) {
+  if (absl::StatusOr<gpu::CuContext> context = device_->context(); context.ok()) context_ = *context;
+  for (uint64_t& value : values_) params_.push_back(&value);
+  for (int axis = 0; axis < 3; ++axis) grid_[axis] = static_cast<unsigned>(grid[axis]);
+  empty_ = grid[0] == 0 || grid[1] == 0 || grid[2] == 0;
+}
+
+absl::Status PreparedLaunch::LaunchElsewhere(void* stream) {
+  gpu::ScopedContext current(api_, context_);
+  if (gpu::CuResult result = Enqueue(stream)) return api_.Error("cuLaunchKernel", result);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<size_t> PreparedLaunch::Find(absl::string_view name, bool pointer, bool floating) const {
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    if (parameters_[i].name != name) continue;
+    const isa::ElemType type = parameters_[i].type;
+    if (type.pointer != pointer || (!pointer && isa::IsFloat(type.dtype) != floating)) {
+      return absl::InvalidArgumentError(absl::StrCat("parameter ", name, " is ", isa::ToString(type)));
+    }
+    return i;
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the prepared kernel has no parameter '", name, "'; it has ",
+      absl::StrJoin(parameters_, ", ", [](std::string* out, const Parameter& p) { absl::StrAppend(out, p.name); }),
+      " (what became constant when it was prepared is none)"));
+}
+
+absl::Status PreparedLaunch::SetPointer(absl::string_view name, void* address, int64_t bytes) {
+  TILEVM_ASSIGN_OR_RETURN(size_t i, Find(name, true, false));
+  const uint64_t value = reinterpret_cast<uintptr_t>(address);
+  if (value % static_cast<uint64_t>(parameters_[i].divisibility) != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("parameter ", name, " is not aligned to ", parameters_[i].divisibility, " bytes, as it was when the launch was prepared"));
+  }
+  gpu::ScopedContext current(api_, context_);
+  const int ordinal = gpu::Device::OrdinalOf(api_, value);
+  if (value != 0 && ordinal != device_->properties().ordinal) {
+    return absl::InvalidArgumentError(absl::StrCat("parameter ", name, ordinal < 0 ? " is no memory of a GPU" : absl::StrCat(" is memory of cuda:", ordinal),
+                                                   "; the launch was prepared for cuda:", device_->properties().ordinal));
+  }
+  const uint64_t extent = static_cast<uint64_t>(bytes > 0 ? bytes : parameters_[i].bytes);
+  for (size_t k = 0; promises_.no_alias && k < parameters_.size(); ++k) {
+    if (k == i || !parameters_[k].type.pointer) continue;
+    if (value < values_[k] + static_cast<uint64_t>(parameters_[k].bytes) && values_[k] < value + extent) {
+      return absl::InvalidArgumentError(absl::StrCat("parameter ", name, " overlaps ", parameters_[k].name, "; it did not when the launch was prepared"));
+    }
+  }
+  parameters_[i].bytes = static_cast<int64_t>(extent);
+  values_[i] = value;
+  return absl::OkStatus();
+}
+
+absl::Status PreparedLaunch::CheckPromises() const {
+  if (!promises_.trust_signs) return absl::OkStatus();
+  std::vector<std::optional<int64_t>> scalars;
+  for (size_t i = 0; i < parameters_.size(); ++i) scalars.push_back(IntegerArgument(parameters_[i].type, values_[i]));
+  const std::array<int64_t, 3> grid = {grid_[0], grid_[1], grid_[2]};
+  if (analysis::LaunchRanges(source_->kernel, scalars, grid).DividendsAreNotNegative()) return absl::OkStatus();
+  return absl::InvalidArgumentError("with this value a dividend of % or // may be negative; prepare the launch anew");
+}
+
+absl::Status PreparedLaunch::SetInteger(absl::string_view name, int64_t value) {
+  TILEVM_ASSIGN_OR_RETURN(size_t i, Find(name, false, false));
+  const isa::DType dtype = parameters_[i].type.dtype;
+  const int bits = isa::BitWidth(dtype);
+  const bool fits = bits == 64 ? isa::IsSigned(dtype) || value >= 0
+                    : isa::IsSigned(dtype) && bits > 1 ? value >= -(int64_t{1} << (bits - 1)) && value < int64_t{1} << (bits - 1)
+                                                       : value >= 0 && value < int64_t{1} << bits;
+  if (!fits) return absl::InvalidArgumentError(absl::StrCat("parameter ", name, " is ", isa::Name(dtype), "; ", value, " does not fit"));
+  if (value % parameters_[i].divisibility != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("parameter ", name, " = ", value, " is not divisible by ", parameters_[i].divisibility,
+                                                   ", as it was when the launch was prepared"));
+  }
+  const uint64_t old = values_[i];
+  values_[i] = static_cast<uint64_t>(value);
+  absl::Status status = CheckPromises();
+  if (!status.ok()) values_[i] = old;
+  return status;
+}
+
+absl::Status PreparedLaunch::SetFloat(absl::string_view name, double value) {
+  TILEVM_ASSIGN_OR_RETURN(size_t i, Find(name, false, true));
+  values_[i] = isa::ScalarFromDouble(parameters_[i].type.dtype, value).bits;
+  return absl::OkStatus();
+}
+
+absl::Status PreparedLaunch::SetGrid(const std::array<int64_t, 3>& grid) {
+  TILEVM_RETURN_IF_ERROR(device_->CheckGrid(grid));
+  unsigned old[3];
+  for (int axis = 0; axis < 3; ++axis) {
+    old[axis] = grid_[axis];
+    grid_[axis] = static_cast<unsigned>(grid[axis]);
+  }
+  absl::Status status = CheckPromises();
+  for (int axis = 0; axis < 3 && !status.ok(); ++axis) grid_[axis] = old[axis];
+  empty_ = grid_[0] == 0 || grid_[1] == 0 || grid_[2] == 0;
+  return status;
+}
+
+}  // namespace tilevm::vm

@@ -1,0 +1,84 @@
+// A launch bound once: the kernel is compiled and loaded, its arguments stand in place, and Launch is one call of the driver.
+//
+//   auto launch = program->Prepare("add_kernel", "cdiv(n, BLOCK)", {{"x_ptr", x}, {"y_ptr", y}, {"out_ptr", out}, {"n", n}, {"BLOCK", 1024}});
+//   (*launch)->Launch(stream);
+//   (*launch)->SetPointer("x_ptr", other_x);     // as aligned as the first, of the same device
+//
+// Launch allocates nothing, takes no lock and looks nothing up; it may be captured into a CUDA graph. A PreparedLaunch belongs to one thread at a time; it
+// keeps the kernel loaded, not the memory that its pointers name.
+#ifndef TILEVM_VM_GPU_PREPARED_H_
+#define TILEVM_VM_GPU_PREPARED_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "gpu/launch/device.h"
+#include "vm/kernel_cache.h"
+
+namespace tilevm::vm {
+
+class PreparedLaunch {
+ public:
+  struct Parameter {
+    std::string name;           // "x_ptr"; of a tuple or descriptor "desc.stride1"
+    isa::ElemType type;
+    int64_t divisibility = 1;   // of the address in bytes, or of the value: the kernel relies on it
+    int64_t bytes = 0;          // of the buffer behind a pointer, for the check of overlap
+  };
+
+  PreparedLaunch(std::shared_ptr<gpu::Device> device, std::shared_ptr<const CompiledKernel> source, std::shared_ptr<const gpu::LoadedKernel> kernel,
+                 gpu::Promises promises, std::vector<Parameter> parameters, std::vector<uint64_t> values, const std::array<int64_t, 3>& grid);
+  PreparedLaunch(const PreparedLaunch&) = delete;
+  PreparedLaunch& operator=(const PreparedLaunch&) = delete;
+
+  // stream: a CUstream of the device, null for its default stream. Errors of the kernel itself come with a later call, as CUDA has it.
+  absl::Status Launch(void* stream = nullptr) {
+    if (empty_) return absl::OkStatus();
+    gpu::CuContext current = nullptr;
+    if (api_.CtxGetCurrent(&current) != 0 || current != context_) return LaunchElsewhere(stream);
+    if (gpu::CuResult result = Enqueue(stream)) return api_.Error("cuLaunchKernel", result);
+    return absl::OkStatus();
+  }
+
+  // kInvalidArgument: no such pointer parameter, memory of another device, less aligned than the kernel was compiled for, overlapping another buffer where
+  // the first arguments did not. bytes: the extent behind it; 0: as before.
+  absl::Status SetPointer(absl::string_view name, void* address, int64_t bytes = 0);
+  // kInvalidArgument: no such integer parameter, not divisible as the kernel was compiled for, or a value for which a promise of the kernel fails.
+  absl::Status SetInteger(absl::string_view name, int64_t value);
+  absl::Status SetFloat(absl::string_view name, double value);
+  // kInvalidArgument beyond the device's limits.
+  absl::Status SetGrid(const std::array<int64_t, 3>& grid);
+
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+  const gpu::GpuKernel& kernel() const { return kernel_->kernel(); }
+
+ private:
+  gpu::CuResult Enqueue(void* stream) {
+    return api_.LaunchKernel(function_, grid_[0], grid_[1], grid_[2], threads_, 1, 1, smem_bytes_, static_cast<gpu::CuStream>(stream), params_.data(), nullptr);
+  }
+  absl::Status LaunchElsewhere(void* stream);
+  absl::StatusOr<size_t> Find(absl::string_view name, bool pointer, bool floating) const;
+  absl::Status CheckPromises() const;
+
+  const gpu::Api& api_;
+  std::shared_ptr<gpu::Device> device_;
+  std::shared_ptr<const CompiledKernel> source_;
+  std::shared_ptr<const gpu::LoadedKernel> kernel_;
+  gpu::Promises promises_;
+  gpu::CuContext context_ = nullptr;
+  gpu::CuFunction function_;
+  unsigned grid_[3] = {0, 0, 0}, threads_, smem_bytes_;
+  bool empty_ = false;
+  std::vector<Parameter> parameters_;
+  std::vector<uint64_t> values_;
+  std::vector<void*> params_;   // addresses of values_
+};
+
+}  // namespace tilevm::vm
+
+#endif  // TILEVM_VM_GPU_PREPARED_H_
