@@ -323,6 +323,19 @@ absl::StatusOr<LaunchResult> Program::Launch(absl::string_view kernel, absl::Spa
   return Launch(kernel, absl::StrJoin(grid, ", "), args);
 }
 
+absl::Status Program::Warm(absl::string_view kernel, const std::vector<Argument>& args) {
+  TILEVM_ASSIGN_OR_RETURN(CallArgs call, ToCallArgs(args, nullptr));
+  std::lock_guard<std::mutex> lock(mutex_);
+  TILEVM_ASSIGN_OR_RETURN(Value value, KernelValue(kernel));
+  TILEVM_ASSIGN_OR_RETURN(std::vector<host::Variant> variants, host::ApplyWrappers(*evaluator_, value, call, Loc{}));
+  const size_t chosen = host::RememberedConfig(*world_, *evaluator_, value, variants);
+  TILEVM_ASSIGN_OR_RETURN(host::BoundCall bound, host::Bind(*evaluator_, value, variants[chosen].call, Loc{}));
+  TILEVM_ASSIGN_OR_RETURN(specializer::SpecializationKey key, host::SpecializationOf(value, bound, Loc{}));
+  TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const CompiledKernel> compiled,
+                          engine_->cache_.Get(world_->program_key(), *evaluator_, value, key, nullptr, engine_->device() == nullptr));
+  return engine_->device() == nullptr ? absl::OkStatus() : engine_->device()->Compile(*compiled);
+}
+
 absl::StatusOr<std::unique_ptr<PreparedLaunch>> Program::Prepare(absl::string_view kernel, absl::string_view grid, const std::vector<Argument>& args) {
   if (engine_->device() == nullptr) return absl::FailedPreconditionError("a launch is prepared for a GPU; this engine runs on the CPU");
   TILEVM_ASSIGN_OR_RETURN(CallArgs call, ToCallArgs(args, engine_->device()));

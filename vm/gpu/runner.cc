@@ -39,7 +39,11 @@ class GpuMirror : public host::Mirror {
 };
 
 struct Variants {
-  std::map<std::pair<bool, bool>, std::shared_ptr<const gpu::LoadedKernel>> by_promises;
+  struct Variant {
+    std::shared_ptr<const gpu::GpuKernel> compiled;
+    std::shared_ptr<const gpu::LoadedKernel> loaded;
+  };
+  std::map<std::pair<bool, bool>, Variant> by_promises;
 };
 
 class GpuRunner : public host::DeviceRunner {
@@ -75,6 +79,14 @@ class GpuRunner : public host::DeviceRunner {
     out.cubin = loaded->kernel().cubin;
     out.compile_us = compile_us;
     return out;
+  }
+
+  absl::Status Compile(const CompiledKernel& kernel) override {
+    CompiledKernel::DeviceSlot& slot = kernel.device_slot();
+    std::lock_guard<std::mutex> lock(slot.mutex);
+    if (slot.code == nullptr) slot.code = std::make_shared<Variants>();
+    const gpu::Promises promises;
+    return CompileVariant(kernel, promises, static_cast<Variants*>(slot.code.get())->by_promises[{promises.no_alias, promises.trust_signs}]);
   }
 
   absl::StatusOr<host::DeviceRunResult> Run(const CompiledKernel& kernel, const host::PreparedRun& run, const std::array<int64_t, 3>& grid,
@@ -245,15 +257,21 @@ class GpuRunner : public host::DeviceRunner {
     CompiledKernel::DeviceSlot& slot = kernel.device_slot();
     std::lock_guard<std::mutex> lock(slot.mutex);
     if (slot.code == nullptr) slot.code = std::make_shared<Variants>();
-    std::shared_ptr<const gpu::LoadedKernel>& loaded = static_cast<Variants*>(slot.code.get())->by_promises[{promises.no_alias, promises.trust_signs}];
-    if (loaded != nullptr) return loaded;
+    Variants::Variant& variant = static_cast<Variants*>(slot.code.get())->by_promises[{promises.no_alias, promises.trust_signs}];
+    if (variant.loaded != nullptr) return variant.loaded;
     const auto start = std::chrono::steady_clock::now();
+    TILEVM_RETURN_IF_ERROR(CompileVariant(kernel, promises, variant));
+    TILEVM_ASSIGN_OR_RETURN(variant.loaded, device_->Load(variant.compiled));
+    *compile_us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+    return variant.loaded;
+  }
+
+  absl::Status CompileVariant(const CompiledKernel& kernel, const gpu::Promises& promises, Variants::Variant& variant) {
+    if (variant.compiled != nullptr) return absl::OkStatus();
     gpu::GenerateOptions options;
     options.promises = promises;
-    TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const gpu::GpuKernel> compiled, compiler_->Compile(kernel.kernel, target_, options));
-    TILEVM_ASSIGN_OR_RETURN(loaded, device_->Load(std::move(compiled)));
-    *compile_us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
-    return loaded;
+    TILEVM_ASSIGN_OR_RETURN(variant.compiled, compiler_->Compile(kernel.kernel, target_, options));
+    return absl::OkStatus();
   }
 
   // The storage's bytes are on the device afterwards.

@@ -281,6 +281,15 @@ TEST_F(RunnerTest, APreparedLaunch) {
   EXPECT_NE(message((*launch)->Launch()).find("cuLaunchKernel: CUDA_ERROR_ILLEGAL_ADDRESS"), std::string::npos);
 }
 
+TEST_F(RunnerTest, CompiledAheadOfALaunch) {
+  std::shared_ptr<Program> program = Load(kAdd);
+  const TensorRef none{nullptr, isa::DType::kF32, {16}};
+  const absl::Status status = program->Warm("add_kernel", {{"x_ptr", none}, {"y_ptr", none}, {"out_ptr", none}, {"n", 16}, {"BLOCK", 64}});
+  ASSERT_TRUE(status.ok()) << program->Format(status);
+  EXPECT_EQ(Control().calls["cuModuleLoadData"], 0);
+  EXPECT_FALSE(program->Warm("add_kernel", {{"x_ptr", none}}).ok());
+}
+
 TEST_F(RunnerTest, WhatCannotBePrepared) {
   std::shared_ptr<Program> program = Load(kAdd);
   std::vector<float> x(16);
