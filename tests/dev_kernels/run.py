@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the table of tests/dev_kernels over checkouts of the public repositories. See harness.py.
 
-    tests/dev_kernels/run.py --corpus DIR [--tilevm PROGRAM] [--table] [--check] [NUMBER...]
+    tests/dev_kernels/run.py --corpus DIR [--tilevm PROGRAM] [--table] [--check] [--device cuda] [NUMBER...]
 
 --table prints the table as Markdown instead of running it. --check runs each launch in checked mode too. Exit code 0 if no entry failed.
 """
@@ -30,6 +30,7 @@ def main():
     parser.add_argument("--tilevm", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tilevm"))
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--device", default="cpu", help="cpu, cuda or auto, as tilevm run takes it")
     parser.add_argument("numbers", nargs="*", type=int)
     options = parser.parse_args()
     if options.table:
@@ -43,7 +44,7 @@ def main():
         start = time.time()
         try:
             for seed in (1, 2):
-                entry.function(harness.Run(options.tilevm, options.corpus, entry, seed, ["--check"] if options.check else []))
+                entry.function(harness.Run(options.tilevm, options.corpus, entry, seed, ["--device", options.device] + (["--check"] if options.check else [])))
             passed += 1
             print(f"{entry.number:3} {entry.kernel}: ok ({time.time() - start:.1f} s)", flush=True)
         except harness.Failure as failure:
