@@ -2,13 +2,15 @@
 
 #include <algorithm>
 
+#include "gpu/compile/legalize.h"
 #include "isa/status.h"
 #include "specializer/analysis/access_plan.h"
 #include "specializer/analysis/axis_facts.h"
 
 namespace tilevm::gpu {
 
-absl::StatusOr<layout::LayoutKernel> LayOut(const ir::Kernel& kernel, const Target& target, const GenerateOptions& options) {
+absl::StatusOr<layout::LayoutKernel> LayOut(const ir::Kernel& given, const Target& target, const GenerateOptions& options) {
+  const ir::Kernel kernel = Legalize(given, target);
   const int num_warps = kernel.options.num_warps;
   if (num_warps < 1 || (num_warps & (num_warps - 1)) != 0 || num_warps * 32 > target.max_threads_per_block) {
     return InvalidAt(kernel.loc, "num_warps is ", num_warps, "; it has to be a power of two between 1 and ", target.max_threads_per_block / 32);

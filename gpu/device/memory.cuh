@@ -3,6 +3,7 @@
 // Cache and eviction hints are those of PTX: Cache is "" 0, ".ca" 1, ".cg" 2, ".cs" 3, ".cv" 4 (loads); "" 0, ".wb" 1, ".cg" 2, ".cs" 3, ".wt" 4 (stores);
 // Evict is none 0, evict_first 1, evict_last 2. A masked-off access touches no memory.
 #pragma once
+#include "device/convert.cuh"
 #include "device/elementwise.cuh"
 
 namespace tv {
@@ -134,6 +135,16 @@ TV_DEV T load_scalar(const T* p, bool mask, T other) {
   load_vector<1, Cache, Evict>(&x, reinterpret_cast<const S*>(p));
   if constexpr (same<T, bool>) return x != 0;
   else return x;
+}
+
+// Read by thread 0 and handed to all, with a barrier on both sides: memory that another thread or program may write meanwhile.
+template <int Cache = 0, int Evict = 0, class T>
+TV_DEV T load_scalar_once(u32 smem, const T* p, bool mask, T other) {
+  T* place = reinterpret_cast<T*>(shared_memory + smem);
+  barrier();
+  if (threadIdx.x == 0) *place = load_scalar<Cache, Evict>(p, mask, other);
+  barrier();
+  return *place;
 }
 
 template <int V, int Cache, int Evict, class T>

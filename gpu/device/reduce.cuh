@@ -1,7 +1,8 @@
 // Reductions: registers, then lanes by shuffles, then warps through shared memory. Every thread ends with the result.
 //
 // R is printed by the emitter: slot[] (register of the operand -> register of the result), lanes and warps (masks of the bits that run along the
-// reduced axis). Several operands travel as one tile of structs (Pack). F combines two elements.
+// reduced axis). Several operands travel as one tile of structs (Pack). F combines two elements and commutes;
+// functions that need the order of their operands go through scan.cuh.
 #pragma once
 #include "device/convert.cuh"
 #include "device/elementwise.cuh"
@@ -37,9 +38,8 @@ TV_DEV Tile<T, S> reduce(u32 smem, const Tile<T, L>& x, F combine) {
     if (R::lanes >> bit & 1) {
 #pragma unroll
       for (int s = 0; s < S::regs; ++s) {
-        // The lower lane's value comes first on both sides, so that both get the same bits.
-        const T other = shuffle_words(out.v[s], lane_id() ^ (1u << bit));
-        out.v[s] = lane_id() >> bit & 1 ? combine(other, out.v[s]) : combine(out.v[s], other);
+        // Both sides get the same bits: every F here commutes.
+        out.v[s] = combine(out.v[s], shuffle_words(out.v[s], lane_id() ^ (1u << bit)));
       }
     }
   }

@@ -93,6 +93,26 @@ TV_DEV Tile<T, L> join(const Tile<T, From>& x, const Tile<T, From>& y) {
   return out;
 }
 
+template <class L, class T, class From>
+TV_DEV Tile<T, L> cat(const Tile<T, From>& x, const Tile<T, From>& y) {
+  Tile<T, L> out;
+#pragma unroll
+  for (int r = 0; r < From::regs; ++r) {
+    out.v[r] = x.v[r];
+    out.v[From::regs + r] = y.v[r];
+  }
+  return out;
+}
+// A tile of two elements.
+template <class L, class T>
+TV_DEV Tile<T, L> two(T x, T y) {
+  Tile<T, L> out;
+  const u32 thread = L::thread();
+#pragma unroll
+  for (int r = 0; r < L::regs; ++r) out.v[r] = index_of<L>(thread, r) & 1 ? y : x;
+  return out;
+}
+
 // Applies f to each register.
 template <class R, class L, class F, class... T>
 TV_DEV Tile<R, L> map(F f, const Tile<T, L>&... x) {

@@ -33,9 +33,9 @@ absl::Status Printer::PrintFor(const ir::Op& op) {
   const ir::Region& body = op.regions[0];
   for (size_t i = 0; i < op.results.size(); ++i) Line(Declared(op.results[i]), " = ", Name(op.operands[3 + i]), ";");
   for (size_t i = 0; i < op.results.size(); ++i) names_[body.args[1 + i]] = Name(op.results[i]);
-  // What the body does last is before what it does first.
-  if (Accesses(body, true)) pending_writes_.insert(-1);
-  if (Accesses(body, false)) pending_reads_.insert(-1);
+  // What the body does last is before what it does first; and it may not run at all.
+  const Pending before = pending_;
+  CollectAccesses(body, pending_);
   const std::string iv = Name(body.args[0]), type = CudaType(TypeOf(body.args[0]).elem), trips = absl::StrCat("trips", next_label_++);
   const std::string step = op.FindAttr("step") != nullptr ? absl::StrCat(op.IntAttr("step")) : Name(op.operands[2]);
   Line(type, " ", iv, " = ", Name(op.operands[0]), ";");
@@ -48,6 +48,7 @@ absl::Status Printer::PrintFor(const ir::Op& op) {
   EndScope(scope);
   --depth_;
   Line("}");
+  pending_.Join(before);
   return absl::OkStatus();
 }
 
@@ -55,40 +56,39 @@ absl::Status Printer::PrintWhile(const ir::Op& op) {
   for (size_t i = 0; i < op.results.size(); ++i) Line(Declared(op.results[i]), " = ", Name(op.operands[i]), ";");
   for (const ir::Region& region : op.regions) {
     for (size_t i = 0; i < op.results.size(); ++i) names_[region.args[i]] = Name(op.results[i]);
-    if (Accesses(region, true)) pending_writes_.insert(-1);
-    if (Accesses(region, false)) pending_reads_.insert(-1);
+    CollectAccesses(region, pending_);
   }
   Line("while (true) {");
   ++depth_;
   const size_t scope = materialised_.size();
   TILEVM_RETURN_IF_ERROR(PrintRegion(op.regions[0], &op));
+  const Pending at_test = pending_;
   TILEVM_RETURN_IF_ERROR(PrintRegion(op.regions[1], &op));
   EndScope(scope);
   --depth_;
   Line("}");
+  pending_ = at_test;  // the loop is left there
   return absl::OkStatus();
 }
 
 absl::Status Printer::PrintIf(const ir::Op& op) {
   for (ir::ValueId result : op.results) Line(Declared(result), ";");
   Line("if (", Name(op.operands[0]), ") {");
-  const auto reads = pending_reads_, writes = pending_writes_;
+  const Pending before = pending_;
   ++depth_;
   const size_t scope = materialised_.size();
   TILEVM_RETURN_IF_ERROR(PrintRegion(op.regions[0], &op));
   EndScope(scope);
   --depth_;
-  const auto then_reads = pending_reads_, then_writes = pending_writes_;
-  pending_reads_ = reads;
-  pending_writes_ = writes;
+  const Pending after_then = pending_;
+  pending_ = before;
   Line("} else {");
   ++depth_;
   TILEVM_RETURN_IF_ERROR(PrintRegion(op.regions[1], &op));
   EndScope(scope);
   --depth_;
   Line("}");
-  pending_reads_.insert(then_reads.begin(), then_reads.end());
-  pending_writes_.insert(then_writes.begin(), then_writes.end());
+  pending_.Join(after_then);
   return absl::OkStatus();
 }
 
@@ -97,18 +97,17 @@ absl::Status Printer::PrintBlock(const ir::Op& op) {
   const int number = next_label_++;
   Line("{");
   ++depth_;
-  blocks_.push_back({number, &op});
+  blocks_.push_back({number, &op, Pending()});
   const size_t scope = materialised_.size();
   const absl::Status status = PrintRegion(op.regions[0], &op);
   EndScope(scope);
+  const Pending at_exits = blocks_.back().at_exits;
   blocks_.pop_back();
   TILEVM_RETURN_IF_ERROR(status);
   --depth_;
   Line("}");
   Line("end", number, ":;");
-  // An exit may have left before a barrier that the rest of the block had.
-  pending_reads_.insert(-1);
-  pending_writes_.insert(-1);
+  pending_.Join(at_exits);
   return absl::OkStatus();
 }
 

@@ -6,6 +6,7 @@
 
 #include "gpu/emit/printer.h"
 #include "isa/eval.h"
+#include "specializer/passes/rewriter.h"
 
 namespace tilevm::gpu {
 namespace {
@@ -88,69 +89,6 @@ void Printer::Place(Loc loc) {
   place_ = loc;
 }
 
-int Printer::BaseOf(ir::ValueId pointer) { return pointer < base_.size() ? base_[pointer] : -1; }
-
-// Which parameter each pointer value comes from: through splats, broadcasts, shape ops, additions and conversions; loops keep it if they agree.
-void Printer::CollectBases(const ir::Region& region) {
-  for (const ir::Op& op : region.ops) {
-    if (op.op == isa::Op::kFor || op.op == isa::Op::kWhile) {
-      const size_t first = op.op == isa::Op::kFor ? 3 : 0, skip = op.op == isa::Op::kFor ? 1 : 0;
-      for (size_t i = 0; i < op.results.size(); ++i) {
-        const int base = BaseOf(op.operands[first + i]);
-        for (const ir::Region& inner : op.regions) base_[inner.args[skip + i]] = base;
-        base_[op.results[i]] = base;
-      }
-      for (const ir::Region& inner : op.regions) CollectBases(inner);
-      // A carried pointer that changes its base could be either.
-      const ir::Region& body = op.regions.back();
-      for (size_t i = 0; i < op.results.size() && i < body.ops.back().operands.size(); ++i) {
-        if (BaseOf(body.ops.back().operands[i]) != base_[op.results[i]]) {
-          base_[op.results[i]] = -1;
-          for (const ir::Region& inner : op.regions) base_[inner.args[skip + i]] = -1;
-        }
-      }
-      continue;
-    }
-    for (const ir::Region& inner : op.regions) CollectBases(inner);
-    if (op.results.empty() || !TypeOf(op.results[0]).elem.pointer || op.operands.empty()) continue;
-    switch (op.op) {
-      case isa::Op::kSplat: case isa::Op::kBroadcast: case isa::Op::kExpandDims: case isa::Op::kReshape: case isa::Op::kPermute: case isa::Op::kPtrAdd:
-      case isa::Op::kConvertLayout: case isa::Op::kBitcast:
-        base_[op.results[0]] = BaseOf(op.operands[0]);
-        break;
-      default:
-        break;
-    }
-  }
-}
-
-bool Printer::Accesses(const ir::Region& region, bool writes) {
-  for (const ir::Op& op : region.ops) {
-    const isa::Effect effect = isa::Info(op.op).effect;
-    if (effect == isa::Effect::kReadsWrites || effect == (writes ? isa::Effect::kWrites : isa::Effect::kReads)) return true;
-    for (const ir::Region& inner : op.regions) {
-      if (Accesses(inner, writes)) return true;
-    }
-  }
-  return false;
-}
-
-void Printer::OrderAccess(ir::ValueId pointer, bool writes) {
-  const int base = BaseOf(pointer);
-  auto meets = [&](const std::set<int>& pending) {
-    if (pending.empty()) return false;
-    if (!options_.no_alias || base < 0) return true;
-    return pending.count(base) != 0 || pending.count(-1) != 0;
-  };
-  if (meets(pending_writes_) || (writes && meets(pending_reads_))) {
-    Flush();
-    Line("barrier();");
-    pending_reads_.clear();
-    pending_writes_.clear();
-  }
-  (writes ? pending_writes_ : pending_reads_).insert(base);
-}
-
 absl::StatusOr<Emitted> Printer::Run() {
   names_.resize(kernel().values.size());
   base_.assign(kernel().values.size(), -1);
@@ -159,11 +97,14 @@ absl::StatusOr<Emitted> Printer::Run() {
   uses_.resize(kernel().values.size());
   lazy_.assign(kernel().values.size(), nullptr);
   CollectUses(kernel().body);
+  CollectAccesses(kernel().body, kernel_accesses_);
   std::string params;
   for (const ir::Param& param : kernel().params) absl::StrAppend(&params, params.empty() ? "" : ", ", Declared(param.value));
   TILEVM_RETURN_IF_ERROR(PrintRegion(kernel().body, nullptr));
 
+  if (!formats_.empty()) absl::StrAppend(&params, params.empty() ? "" : ", ", "Records* tv_records");
   Emitted out;
+  out.records = formats_;
   out.entry = Identifier(kernel().name);
   if (IsReserved(out.entry)) out.entry += "_kernel";
   out.threads = 32 * options_.num_warps;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "gpu/emit/records.h"
 #include "specializer/layout/assign.h"
 
 namespace tilevm::gpu {
@@ -28,6 +29,10 @@ struct Emitted {
   std::string entry;         // name of the kernel in the cubin
   int threads = 128;
   int64_t smem_bytes = 0;    // dynamic
+  // Prints and asserts, by the number in their records. If there are any, the kernel has one more parameter, the last: the address of a record buffer
+  // (gpu/emit/records.h), or 0 for none.
+  std::vector<RecordFormat> records;
+  bool uses_records() const { return !records.empty(); }
 };
 
 // kUnimplemented with the place for an op that has no template yet.

@@ -9,10 +9,6 @@ namespace {
 
 using isa::Op;
 
-absl::Status NotYet(const ir::Op& op) {
-  return UnimplementedAt(op.loc, isa::Mnemonic(op.op), ": the CUDA engine has no template for it yet; the CPU engine runs it");
-}
-
 }  // namespace
 
 int CacheCode(const ir::Op& op, bool store) {
@@ -27,6 +23,10 @@ int CacheCode(const ir::Op& op, bool store) {
 int EvictCode(const ir::Op& op) {
   const absl::string_view evict = op.StringAttr("eviction_policy");
   return evict == "evict_first" ? 1 : evict == "evict_last" ? 2 : 0;
+}
+
+absl::Status Printer::NotYet(const ir::Op& op) {
+  return UnimplementedAt(op.loc, isa::Mnemonic(op.op), ": the CUDA engine has no template for it; the CPU engine runs it");
 }
 
 // Qualified where CUDA has a function of that name in the global namespace.
@@ -95,13 +95,20 @@ absl::Status Printer::PrintConvert(const ir::Op& op) {
 
 absl::Status Printer::PrintLoad(const ir::Op& op) {
   const ir::ValueId result = op.results[0], pointer = op.operands[0], mask = op.operand(1), other = op.operand(2);
-  OrderAccess(pointer, false);
   const std::string type = CudaType(TypeOf(result).elem);
+  // A scalar that decides where all threads go has to be one value: one thread reads what may change under the program.
+  const bool once = !IsTile(result) && (op.BoolAttr("volatile") || MayChange(pointer));
+  if (once) {
+    UseShared(8);
+    pending_ = Pending();  // the template has a barrier on both sides
+  } else {
+    OrderAccess(pointer, false);
+  }
   if (IsTile(result)) {
     if (other != ir::kNoValue && !IsUniform(other)) Materialise(other);
   } else {
     Flush();
-    Line("const auto ", Name(result), " = load_scalar<", CacheCode(op, false), ", ", EvictCode(op), ">(", Name(pointer), ", ",
+    Line("const auto ", Name(result), " = load_scalar", once ? "_once" : "", "<", CacheCode(op, false), ", ", EvictCode(op), ">(", once ? "0, " : "", Name(pointer), ", ",
          mask == ir::kNoValue ? "true" : Name(mask), ", ", other == ir::kNoValue ? absl::StrCat("zero_of<", type, ">()") : Name(other), ");");
     return absl::OkStatus();
   }
@@ -123,59 +130,6 @@ absl::Status Printer::PrintStore(const ir::Op& op) {
   }
   const int64_t vector = std::min(options_.vector ? options_.vector(op) : 1, LayoutOf(value).register_count());
   AddToGroup(op, GroupKind::kStore, value, vector);
-  return absl::OkStatus();
-}
-
-absl::Status Printer::PrintReduce(const ir::Op& op) {
-  const absl::string_view kind = op.StringAttr("kind");
-  static const std::map<absl::string_view, const char*>* const kOps = new std::map<absl::string_view, const char*>{
-      {"add", "AddOp"}, {"mul", "MulOp"}, {"max", "MaxOp"}, {"min", "MinOp"}, {"and", "AndOp"}, {"or", "OrOp"}, {"xor", "XorOp"},
-      {"argmax", "ArgMaxOp"}, {"argmin", "ArgMinOp"}};
-  auto found = kOps->find(kind);
-  if (found == kOps->end()) return NotYet(op);
-  const int axis = static_cast<int>(op.IntAttr("axis"));
-  const layout::LinearLayout& from = LayoutOf(op.operands[0]);
-  const layout::LinearLayout to = from.Sliced(axis);
-  // Which bits run along the axis: those whose basis vanishes in the slice although it moved in the tile.
-  auto reduced = [](const layout::Bases& wide, const layout::Bases& narrow) {
-    uint32_t mask = 0;
-    for (size_t i = 0; i < wide.size(); ++i) {
-      if (wide[i] != 0 && narrow[i] == 0) mask |= 1u << i;
-    }
-    return mask;
-  };
-  std::vector<uint32_t> slot;
-  int bit = 0;
-  for (int a = static_cast<int>(from.shape().size()) - 1; a > axis; --a) bit += layout::Log2(from.shape()[a]);
-  const int width = layout::Log2(from.shape()[axis]);
-  for (int64_t r = 0; r < from.register_count(); ++r) {
-    const layout::Basis index = from.IndexOf({static_cast<uint32_t>(r), 0, 0});
-    slot.push_back(to.PlaceOf((index & ((1u << bit) - 1)) | (index >> (bit + width) << bit)).reg);
-  }
-  const uint32_t warps = reduced(from.warp(), to.warp());
-  std::string slots;
-  for (uint32_t s : slot) absl::StrAppend(&slots, slots.empty() ? "" : ", ", s);
-  const std::string table = Table(absl::StrCat("\n  static constexpr int slot[", slot.size(), "] = {", slots, "};\n  static constexpr u32 lanes = ",
-                                               reduced(from.lane(), to.lane()), ", warps = ", warps, ", warp_count = ", from.warp_count(), ";\n"),
-                                  'R');
-  const bool pair = op.operands.size() == 2;
-  if (op.operands.size() > 2) return NotYet(op);
-  int64_t elem_bytes = isa::StorageBytes(TypeOf(op.operands[0]).elem);
-  if (pair) elem_bytes = std::max<int64_t>(8, elem_bytes * 2);
-  if (warps != 0) UseShared(from.warp_count() * to.register_count() * 32 * elem_bytes);
-  const std::string input = pair ? absl::StrCat("pack(", Name(op.operands[0]), ", ", Name(op.operands[1]), ")") : Name(op.operands[0]);
-  const std::string made = absl::StrCat("reduced", next_label_++);
-  Line("auto ", made, " = reduce<", LayoutName(to), ", ", table, ">(0, ", input, ", ", found->second, "{});");
-  for (size_t i = 0; i < op.results.size(); ++i) {
-    std::string part = pair ? absl::StrCat(i == 0 ? "first_of(" : "second_of(", made, ")") : made;
-    if (!IsTile(op.results[i])) {
-      part = absl::StrCat("scalar_of(", part, ")");
-    } else if (LayoutOf(op.results[i]) != to) {
-      return absl::InternalError(absl::StrCat("emit: the result of reduce is not the slice of its operand: ", LayoutOf(op.results[i]).ToString(),
-                                              ", not ", to.ToString()));
-    }
-    Line("auto ", Name(op.results[i]), " = ", part, ";");
-  }
   return absl::OkStatus();
 }
 
@@ -235,6 +189,20 @@ absl::Status Printer::PrintOp(const ir::Op& op, const ir::Op* owner, const ir::R
     case Op::kLoad: return PrintLoad(op);
     case Op::kStore: return PrintStore(op);
     case Op::kReduce: return PrintReduce(op);
+    case Op::kScan: return PrintScan(op);
+    case Op::kMapElementwise: return PrintMap(op);
+    case Op::kPhilox: return PrintPhilox(op);
+    case Op::kInlineAsm: return PrintInlineAsm(op);
+    case Op::kJoin: case Op::kSplit: case Op::kCat: return PrintRegroup(op);
+    case Op::kFlip: return PrintFlip(op);
+    case Op::kGather: return PrintGather(op);
+    case Op::kHistogram: return PrintHistogram(op);
+    case Op::kSort: case Op::kTopK: return PrintSort(op);
+    case Op::kAtomicAdd: case Op::kAtomicMax: case Op::kAtomicMin: case Op::kAtomicAnd: case Op::kAtomicOr: case Op::kAtomicXor: case Op::kAtomicXchg:
+    case Op::kAtomicCas:
+      return PrintAtomic(op);
+    case Op::kDevicePrint: return PrintPrint(op);
+    case Op::kDeviceAssert: return PrintAssert(op);
     case Op::kDot: return PrintDot(op);
     case Op::kFor: return PrintFor(op);
     case Op::kWhile: return PrintWhile(op);
@@ -242,11 +210,16 @@ absl::Status Printer::PrintOp(const ir::Op& op, const ir::Op* owner, const ir::R
     case Op::kBlock: return PrintBlock(op);
     case Op::kDebugBarrier:
       Line("barrier();");
-      pending_reads_.clear();
-      pending_writes_.clear();
+      pending_ = Pending();
       return absl::OkStatus();
     case Op::kAssume: return absl::OkStatus();
     case Op::kYield: {
+      if (owner != nullptr && (owner->op == Op::kReduce || owner->op == Op::kScan || owner->op == Op::kMapElementwise)) {
+        std::string values;
+        for (ir::ValueId id : op.operands) absl::StrAppend(&values, values.empty() ? "" : ", ", Name(id));
+        Line("return ", returns_.empty() ? values : absl::StrCat(returns_, "{", values, "}"), ";");
+        return absl::OkStatus();
+      }
       if (owner == nullptr || !(owner->op == Op::kFor || owner->op == Op::kWhile || owner->op == Op::kIf || owner->op == Op::kBlock)) return absl::OkStatus();
       const bool test = owner->op == Op::kWhile && &region == &owner->regions[0];
       std::vector<std::string> targets;
@@ -263,11 +236,12 @@ absl::Status Printer::PrintOp(const ir::Op& op, const ir::Op* owner, const ir::R
       return absl::OkStatus();
     }
     case Op::kExit: {
-      const BlockLabel& block = blocks_[blocks_.size() - 1 - static_cast<size_t>(op.IntAttr("depth"))];
+      BlockLabel& block = blocks_[blocks_.size() - 1 - static_cast<size_t>(op.IntAttr("depth"))];
       std::vector<std::string> targets;
       for (ir::ValueId id : block.op->results) targets.push_back(Name(id));
       AssignAll(targets, std::vector<ir::ValueId>(op.operands.begin(), op.operands.end()));
       Line("goto end", block.number, ";");
+      block.at_exits.Join(pending_);
       return absl::OkStatus();
     }
     default:

@@ -1,5 +1,5 @@
-// The state of printing one kernel: names, layouts and tables already declared, shared memory in use. emit.cc drives it; ops.cc, control.cc and
-// layouts.cc print the families.
+// The state of printing one kernel: names, layouts and tables already declared, shared memory in use. emit.cc drives it; ops.cc, memory.cc,
+// fold.cc, order.cc, debug.cc, control.cc and layouts.cc print the families.
 #ifndef TILEVM_GPU_EMIT_PRINTER_H_
 #define TILEVM_GPU_EMIT_PRINTER_H_
 
@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "gpu/emit/emit.h"
 
 namespace tilevm::gpu {
@@ -30,9 +31,16 @@ class Printer {
   absl::StatusOr<Emitted> Run();
 
  private:
+  // What the program has done to memory since its last barrier, by base (memory.cc).
+  struct Pending {
+    std::set<int> reads, writes;
+    bool acquired = false;  // another thread has taken in what other programs wrote
+    void Join(const Pending& other);
+  };
   struct BlockLabel {
     int number;
     const ir::Op* op;
+    Pending at_exits;
   };
 
   // --- names and types ---
@@ -90,12 +98,34 @@ class Printer {
   absl::Status PrintConvert(const ir::Op& op);
   absl::Status PrintLoad(const ir::Op& op);
   absl::Status PrintStore(const ir::Op& op);
-  absl::Status PrintReduce(const ir::Op& op);
   absl::Status PrintDot(const ir::Op& op);
   absl::Status PrintFor(const ir::Op& op);
   absl::Status PrintWhile(const ir::Op& op);
   absl::Status PrintIf(const ir::Op& op);
   absl::Status PrintBlock(const ir::Op& op);
+  // fold.cc
+  absl::Status PrintReduce(const ir::Op& op);
+  absl::Status PrintScan(const ir::Op& op);
+  absl::Status PrintMap(const ir::Op& op);
+  absl::Status PrintPhilox(const ir::Op& op);
+  absl::Status PrintInlineAsm(const ir::Op& op);
+  std::string ElementStruct(absl::Span<const ir::ValueId> values, int64_t* bytes);
+  absl::StatusOr<std::string> PrintFunction(const ir::Op& op, const std::string& type, int sides, size_t count, const std::string& returns);
+  std::string Packed(absl::Span<const ir::ValueId> values, const std::string& type);
+  void Unpack(absl::Span<const ir::ValueId> results, const std::string& packed, const std::string& type, bool scalar);
+  // order.cc
+  absl::Status PrintRegroup(const ir::Op& op);
+  absl::Status PrintFlip(const ir::Op& op);
+  absl::Status PrintGather(const ir::Op& op);
+  absl::Status PrintHistogram(const ir::Op& op);
+  absl::Status PrintSort(const ir::Op& op);
+  // debug.cc
+  absl::Status PrintPrint(const ir::Op& op);
+  absl::Status PrintAssert(const ir::Op& op);
+  // memory.cc
+  absl::Status PrintAtomic(const ir::Op& op);
+  void Release(bool release);
+  static absl::Status NotYet(const ir::Op& op);
   void AssignAll(const std::vector<std::string>& targets, const std::vector<ir::ValueId>& values);
 
   // Shared scratch: every use begins and ends with a barrier, so all share the same bytes.
@@ -104,7 +134,8 @@ class Printer {
   void OrderAccess(ir::ValueId pointer, bool writes);
   int BaseOf(ir::ValueId pointer);                        // parameter that a pointer comes from; -1 if several or unknown
   void CollectBases(const ir::Region& region);
-  static bool Accesses(const ir::Region& region, bool writes);
+  void CollectAccesses(const ir::Region& region, Pending& out);
+  bool MayChange(ir::ValueId pointer) const;              // another thread or program may write there while this one runs
 
   const layout::LayoutKernel& lk_;
   const EmitOptions& options_;
@@ -124,7 +155,9 @@ class Printer {
   std::string prologue_;                                  // first lines of the kernel
   Loc place_;
   std::vector<int> base_;
-  std::set<int> pending_reads_, pending_writes_;          // bases touched since the last barrier; -1 is any
+  Pending pending_, kernel_accesses_;
+  std::vector<RecordFormat> formats_;
+  std::string returns_;                                   // struct that a yield of the function in print returns; "" for a plain element
 };
 
 }  // namespace tilevm::gpu

@@ -31,6 +31,8 @@ bool IsCheap(Op op) {
   }
 }
 
+// Element i of every result depends on element i of every operand alone, so that all have one layout.
+bool IsPointwise(Op op) { return specializer::IsElementwise(op) || op == Op::kPhilox || op == Op::kMapElementwise || op == Op::kInlineAsm; }
 bool IsRelabel(Op op) { return op == Op::kReshape || op == Op::kExpandDims || op == Op::kPermute; }
 bool IsAtomic(Op op) { return op >= Op::kAtomicAdd && op <= Op::kAtomicCas; }
 bool IsBranch(Op op) { return op == Op::kFor || op == Op::kWhile || op == Op::kIf || op == Op::kBlock; }
@@ -63,6 +65,9 @@ LinearLayout ResultLayout(const ir::Op& op, const isa::Shape& result_shape, cons
     default: return operand.Broadcasted(result_shape);
   }
 }
+
+// join, cat, split: the results are other registers of the same threads.
+bool IsRegrouping(Op op) { return op == Op::kJoin || op == Op::kCat || op == Op::kSplit; }
 
 class Assigner {
  public:
@@ -135,9 +140,20 @@ class Assigner {
   void Join(const ir::Region& region, const RegionContext* context) {
     for (const ir::Op& op : region.ops) {
       const ValueId result = op.results.empty() ? kNoValue : op.results[0];
-      if (specializer::IsElementwise(op.op)) {
+      if (IsPointwise(op.op) || op.op == Op::kFlip) {
+        for (size_t i = 1; i < op.results.size(); ++i) Unite(op.results[i], result);
         for (ValueId operand : op.operands) {
           if (Homed(operand) && Homed(result)) Unite(operand, result);
+        }
+      } else if (op.op == Op::kGather) {
+        Unite(op.operands[1], result);
+      } else if (op.op == Op::kHistogram || op.op == Op::kDeviceAssert) {
+        if (op.operand(1) != kNoValue) Unite(op.operands[1], op.operands[0]);
+      } else if (op.op == Op::kJoin || op.op == Op::kCat || op.op == Op::kSplit) {
+        if (op.op != Op::kSplit) Unite(op.operands[1], op.operands[0]);
+        for (size_t i = 1; i < op.results.size(); ++i) Unite(op.results[i], result);
+        for (ValueId operand : op.operands) {
+          if (Homed(operand) && Homed(result)) ties_.push_back({operand, result, &op});
         }
       } else if (op.op == Op::kLoad || op.op == Op::kStore || IsAtomic(op.op)) {
         const ValueId value = result != kNoValue ? result : op.operand(1);
@@ -203,6 +219,7 @@ class Assigner {
   LinearLayout Blocked(const isa::Shape& shape, int64_t vector, int axis) const {
     const int rank = static_cast<int>(shape.size());
     std::vector<int> order;
+    if (rank == 0) return LinearLayout(shape, {}, Bases(kLaneBits, 0), Bases(Log2(options_.num_warps), 0));
     if (axis < 0) axis = rank - 1;
     order.push_back(axis);
     for (int i = rank - 1; i >= 0; --i) {
@@ -223,7 +240,7 @@ class Assigner {
     switch (a.elem.dtype) {
       case isa::DType::kF16: case isa::DType::kBF16: return k >= 16;
       case isa::DType::kI8: case isa::DType::kF8E4M3: case isa::DType::kF8E5M2: return k >= 32;
-      case isa::DType::kF32: return k >= 8 && dot.StringAttr("input_precision") != "ieee";
+      case isa::DType::kF32: return k >= 8 && (dot.StringAttr("input_precision") == "tf32" || dot.StringAttr("input_precision").empty());
       default: return false;
     }
   }
@@ -274,6 +291,19 @@ class Assigner {
     }
   }
 
+  // The layout of the results of join, cat and split, given that of the operands (of split one that a register bit halves, or else some other one).
+  LinearLayout Regrouped(const ir::Op& op, const LinearLayout& operand) const {
+    if (op.op == Op::kJoin) return operand.Joined();
+    if (op.op == Op::kCat) {
+      const int64_t dim = op.IntAttr("dim", 0), rank = static_cast<int64_t>(operand.shape().size());
+      return operand.Doubled(static_cast<int>(dim < 0 ? dim + rank : dim));
+    }
+    if (std::optional<LinearLayout> half = operand.Halved()) return *half;
+    isa::Shape shape = operand.shape();
+    shape.pop_back();
+    return Blocked(shape, 4, -1);
+  }
+
   LinearLayout ChooseHome(ValueId cls, const std::map<ValueId, int>& home) {
     const isa::Shape& shape = in_.TypeOf(cls).shape;
     for (const Tie& tie : ties_) {
@@ -281,9 +311,10 @@ class Assigner {
       if (result == cls && home.count(operand) != 0) {
         const LinearLayout& from = out_.layouts[home.at(operand)];
         if (tie.op->op == Op::kReduce) return from.Sliced(static_cast<int>(tie.op->IntAttr("axis")));
+        if (IsRegrouping(tie.op->op)) return Regrouped(*tie.op, from);
         return ResultLayout(*tie.op, shape, from);
       }
-      if (operand == cls && home.count(result) != 0 && tie.op->op != Op::kReduce) {
+      if (operand == cls && home.count(result) != 0 && tie.op->op != Op::kReduce && !IsRegrouping(tie.op->op)) {
         return OperandLayout(*tie.op, shape, out_.layouts[home.at(result)]);
       }
     }
@@ -333,17 +364,10 @@ class Assigner {
       for (size_t i = 0; i + skip < op.operands.size() && i < target->results.size(); ++i) Need(op.operands[i + skip], HomeOf(target->results[i]));
       return;
     }
-    if (op.op == Op::kStore || (IsAtomic(op.op) && !IsTile(in_, result)) || op.op == Op::kDeviceAssert || op.op == Op::kDevicePrint) {
-      const ValueId value = op.op == Op::kStore ? op.operand(1) : op.operand(0);
-      if (!IsTile(in_, value)) return;
-      if (op.op == Op::kStore) {
-        const int layout = StoreLayout(op);
-        for (ValueId operand : op.operands) Need(operand, layout);
-      } else {
-        for (ValueId operand : op.operands) {
-          if (IsTile(in_, operand)) Need(operand, Homed(operand) ? HomeOf(operand) : Intern(Blocked(in_.TypeOf(operand).shape, 4, -1)));
-        }
-      }
+    if (op.op == Op::kStore) {
+      if (!IsTile(in_, op.operand(1))) return;
+      const int layout = StoreLayout(op);
+      for (ValueId operand : op.operands) Need(operand, layout);
       return;
     }
     if (op.op == Op::kDot) {
@@ -362,12 +386,7 @@ class Assigner {
       }
       return;
     }
-    if (op.op == Op::kReduce) {
-      // Free operands (counting lanes of a mask) work in the layout whose slice the result has.
-      for (ValueId operand : op.operands) Need(operand, OperandOfReduce(op));
-      return;
-    }
-    if (specializer::IsElementwise(op.op) || op.op == Op::kLoad || IsAtomic(op.op)) {
+    if (IsPointwise(op.op) || op.op == Op::kLoad || IsAtomic(op.op)) {
       if (!IsTile(in_, result)) return;
       for (int layout : LayoutsOf(result)) {
         for (ValueId operand : op.operands) Need(operand, layout);
@@ -384,18 +403,43 @@ class Assigner {
       }
       return;
     }
-    // Everything else (scans, sort, gather, join, ...) works in the homes of its operands.
-    for (ValueId operand : op.operands) {
-      if (!IsTile(in_, operand)) continue;
-      Need(operand, op.op == Op::kScan ? HomeOf(result) : Homed(operand) ? HomeOf(operand) : Intern(Blocked(in_.TypeOf(operand).shape, 4, -1)));
+    for (size_t i = 0; i < op.operands.size(); ++i) {
+      if (IsTile(in_, op.operands[i])) Need(op.operands[i], OperandHome(op, i));
     }
   }
 
-  int OperandOfReduce(const ir::Op& op) {
+  // One layout for all operands of an op: the home of the first that has one.
+  int FirstHome(const ir::Op& op) {
     for (ValueId operand : op.operands) {
       if (Homed(operand)) return HomeOf(operand);
     }
     return Intern(Blocked(in_.TypeOf(op.operands[0]).shape, 4, -1));
+  }
+  int OperandOfReduce(const ir::Op& op) { return FirstHome(op); }
+
+  // The layout in which one of the ops that are neither elementwise nor memory nor dots takes an operand.
+  int OperandHome(const ir::Op& op, size_t i) {
+    const ValueId operand = op.operands[i];
+    switch (op.op) {
+      case Op::kScan: case Op::kFlip: return HomeOf(op.results[0]);
+      case Op::kReduce: case Op::kJoin: case Op::kCat: case Op::kHistogram: case Op::kDeviceAssert: return FirstHome(op);
+      case Op::kGather:
+        if (i == 1) return HomeOf(op.results[0]);
+        break;
+      case Op::kSplit: {
+        const LinearLayout whole = out_.layouts[FirstHome(op)];
+        return whole.Halved().has_value() ? Intern(whole) : Intern(Regrouped(op, whole).Joined());
+      }
+      default: break;
+    }
+    return Homed(operand) ? HomeOf(operand) : Intern(Blocked(in_.TypeOf(operand).shape, 4, -1));
+  }
+  // The layout that an op gives its results by itself, -1 if it can give any.
+  int ResultOf(const ir::Op& op) {
+    if (op.operands.empty() || !IsTile(in_, op.operands[0])) return -1;
+    if (op.op == Op::kReduce) return Intern(out_.layouts[OperandHome(op, 0)].Sliced(static_cast<int>(op.IntAttr("axis"))));
+    if (IsRegrouping(op.op)) return Intern(Regrouped(op, out_.layouts[OperandHome(op, 0)]));
+    return -1;
   }
 
   // A homed value exists in its home; a free one wherever it is asked for.
@@ -424,6 +468,16 @@ class Assigner {
     return found == version_.end() ? id : found->second;
   }
 
+  ir::Op Conversion(ValueId from, ValueId to, int layout, Loc loc) const {
+    ir::Op convert;
+    convert.op = Op::kConvertLayout;
+    convert.operands = {from};
+    convert.results = {to};
+    convert.SetAttr("layout", out_.layouts[layout].ToString());
+    convert.loc = loc;
+    return convert;
+  }
+
   // The value now exists in its home; the other layouts that are wanted are made here.
   void Define(ValueId id, ir::Region& into, Loc loc) {
     if (!Homed(id)) return;
@@ -431,15 +485,9 @@ class Assigner {
     version_[{id, home_[id]}] = id;
     for (int layout : demands_[id]) {
       if (layout == home_[id]) continue;
-      ir::Op convert;
-      convert.op = Op::kConvertLayout;
-      convert.operands = {id};
       const std::string name = in_.values[id].name;
       const ValueId made = NewValue(in_.TypeOf(id), name, layout);
-      convert.results = {made};
-      convert.SetAttr("layout", out_.layouts[layout].ToString());
-      convert.loc = loc;
-      into.ops.push_back(std::move(convert));
+      into.ops.push_back(Conversion(id, made, layout, loc));
       version_[{id, layout}] = made;
     }
   }
@@ -484,7 +532,18 @@ class Assigner {
       copy.regions.emplace_back();
       RebuildRegion(nested, copy.regions.back(), &inner);
     }
+    // Where the op itself gives another layout than the home, the results are converted.
+    const int given = ResultOf(op);
+    std::vector<ir::Op> moves;
+    for (size_t i = 0; i < op.results.size(); ++i) {
+      const ValueId id = op.results[i];
+      if (given < 0 || !IsTile(in_, id) || home_[id] == given) continue;
+      const std::string name = in_.values[id].name;
+      copy.results[i] = NewValue(in_.TypeOf(id), name, given);
+      moves.push_back(Conversion(copy.results[i], id, home_[id], op.loc));
+    }
     into.ops.push_back(std::move(copy));
+    for (ir::Op& move : moves) into.ops.push_back(std::move(move));
     for (ValueId id : op.results) Define(id, into, op.loc);
   }
 
@@ -513,14 +572,12 @@ class Assigner {
         layout = Intern(i == 0 ? LinearLayout::MmaOperandA(type.shape, bits, found->second.first, found->second.second)
                                : LinearLayout::MmaOperandB(type.shape, bits, found->second.first, found->second.second));
       }
-    } else if (op.op == Op::kReduce) {
-      layout = OperandOfReduce(op);
-    } else if (op.op == Op::kScan) {
-      layout = HomeOf(result);
-    } else if (result != kNoValue && IsTile(in_, result) && (specializer::IsElementwise(op.op) || op.op == Op::kLoad || IsAtomic(op.op))) {
-      layout = home_[result];
+    } else if (IsPointwise(op.op) || op.op == Op::kLoad || IsAtomic(op.op)) {
+      if (result != kNoValue && IsTile(in_, result)) layout = home_[result];
     } else if (result != kNoValue && IsTile(in_, result) && (op.op == Op::kBroadcast || IsRelabel(op.op))) {
       layout = Intern(OperandLayout(op, in_.TypeOf(operand).shape, out_.layouts[home_[result]]));
+    } else if (op.op != Op::kBroadcast && !IsRelabel(op.op)) {
+      layout = OperandHome(op, i);
     }
     if (layout < 0) layout = demands_[operand].empty() ? -1 : *demands_[operand].begin();
     return Mapped(operand, layout);

@@ -346,6 +346,67 @@ LinearLayout LinearLayout::Broadcasted(const isa::Shape& shape) const {
   return LinearLayout(shape, reg, map(lane_), map(warp_));
 }
 
+LinearLayout LinearLayout::Joined() const {
+  isa::Shape shape = shape_;
+  shape.push_back(2);
+  auto map = [](const Bases& bases) {
+    Bases out;
+    for (Basis basis : bases) out.push_back(basis << 1);
+    return out;
+  };
+  Bases reg = map(reg_);
+  reg.insert(reg.begin(), Basis{1});
+  return LinearLayout(std::move(shape), reg, map(lane_), map(warp_));
+}
+
+LinearLayout LinearLayout::Doubled(int axis) const {
+  const int bit = FirstBits(shape_)[axis] + Log2(shape_[axis]);
+  isa::Shape shape = shape_;
+  shape[axis] *= 2;
+  auto map = [&](const Bases& bases) {
+    Bases out;
+    for (Basis basis : bases) out.push_back((basis & ((Basis{1} << bit) - 1)) | (basis >> bit << (bit + 1)));
+    return out;
+  };
+  Bases reg = map(reg_);
+  reg.push_back(Basis{1} << bit);
+  return LinearLayout(std::move(shape), reg, map(lane_), map(warp_));
+}
+
+std::optional<LinearLayout> LinearLayout::Halved() const {
+  auto odd = [](Basis basis) { return (basis & 1) != 0; };
+  const auto half = std::find(reg_.begin(), reg_.end(), Basis{1});
+  if (half == reg_.end() || std::count_if(reg_.begin(), reg_.end(), odd) != 1) return std::nullopt;
+  if (std::any_of(lane_.begin(), lane_.end(), odd) || std::any_of(warp_.begin(), warp_.end(), odd)) return std::nullopt;
+  auto map = [](const Bases& bases) {
+    Bases out;
+    for (Basis basis : bases) out.push_back(basis >> 1);
+    return out;
+  };
+  Bases reg;
+  for (Basis basis : reg_) {
+    if (basis != 1) reg.push_back(basis >> 1);
+  }
+  isa::Shape shape = shape_;
+  shape.pop_back();
+  return LinearLayout(std::move(shape), reg, map(lane_), map(warp_));
+}
+
+std::optional<std::vector<LinearLayout::PlaceBit>> LinearLayout::AxisBits(int axis) const {
+  for (const Bases* bases : {&reg_, &lane_, &warp_}) {
+    for (Basis basis : *bases) {
+      if ((basis & (basis - 1)) != 0) return std::nullopt;
+    }
+  }
+  std::vector<PlaceBit> out;
+  const int first = FirstBits(shape_)[axis];
+  for (int bit = first; bit < first + Log2(shape_[axis]); ++bit) {
+    const Place place = PlaceOf(Basis{1} << bit);
+    out.push_back({place.reg, place.lane, place.warp});
+  }
+  return out;
+}
+
 LinearLayout LinearLayout::OperandOfBroadcast(const isa::Shape& operand_shape) const {
   const auto from = FirstBits(shape_), to = FirstBits(operand_shape);
   auto map = [&](const Bases& bases) {

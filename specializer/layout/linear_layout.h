@@ -103,11 +103,21 @@ class LinearLayout {
   LinearLayout Sliced(int axis) const;                               // after a reduction over axis: places with equal other coordinates coincide,
                                                                      // registers that repeat are dropped
   LinearLayout Broadcasted(const isa::Shape& shape) const;           // axes of extent 1 stretched: one more register bit for each new index bit
+  LinearLayout Joined() const;                                       // a new last axis of extent 2, in register bit 0
+  LinearLayout Doubled(int axis) const;                              // the axis twice as long, its new bit in a last register bit
+  // The layout of the halves of a tile whose last axis has extent 2, if one register bit alone tells them apart.
+  std::optional<LinearLayout> Halved() const;
   // The inverse of Sliced / Broadcasted, for deciding backwards: a layout of the operand that makes the op free. Always exists.
   LinearLayout OperandOfBroadcast(const isa::Shape& operand_shape) const;
 
   bool operator==(const LinearLayout& o) const { return shape_ == o.shape_ && reg_ == o.reg_ && lane_ == o.lane_ && warp_ == o.warp_; }
   bool operator!=(const LinearLayout& o) const { return !(*this == o); }
+  // Where each bit of the coordinate along `axis` comes from, lowest first: one bit of the register, the lane or the warp (one mask of each is not 0).
+  // Empty if a place's bit moves more than one bit of the index: no such layout comes from blocked layouts, fragments and shape ops.
+  struct PlaceBit {
+    uint32_t reg = 0, lane = 0, warp = 0;
+  };
+  std::optional<std::vector<PlaceBit>> AxisBits(int axis) const;
   // "[64, 32] reg 1 2 4 lane 8 16 32 64 128 warp 256 512"
   std::string ToString() const;
 

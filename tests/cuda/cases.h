@@ -1,0 +1,33 @@
+// Case files on the CUDA engine: which cases there are, and what the generator makes of one.
+#ifndef TILEVM_TESTS_CUDA_CASES_H_
+#define TILEVM_TESTS_CUDA_CASES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "gpu/compile/generate.h"
+#include "specializer/ir/kernel.h"
+#include "tests/case_file.h"
+
+namespace tilevm::tests {
+
+// Every case of the folders, in order of path. A file that cannot be read is an error. Recipes are not computed.
+absl::StatusOr<std::vector<Case>> ReadFolders(const std::vector<std::string>& folders);
+
+// A case down to the typed kernel that both engines get (with --debug, so that asserts are compiled). An error is what the front end, the specializer
+// or a pass says of the case.
+absl::StatusOr<ir::Kernel> KernelOf(const Case& one, int num_warps);
+
+// Whether two pointers of the launch reach one buffer that is written: the promise `no_alias` does not hold.
+bool HasAliases(const Case& one, const ir::Kernel& kernel);
+
+// The text of one kernel made fit to stand beside others in one program: in a namespace of its own, its entry renamed to `entry`. The include is left
+// to the whole.
+std::string InNamespace(const gpu::Emitted& emitted, const std::string& entry);
+// The head of a program of such texts.
+std::string ProgramHead();
+
+}  // namespace tilevm::tests
+
+#endif  // TILEVM_TESTS_CUDA_CASES_H_
