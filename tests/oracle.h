@@ -15,6 +15,9 @@ namespace tilevm::tests {
 // case whose expression fails gets its text in problems, one entry for each case ("" if all went well).
 absl::Status AskOracle(absl::string_view script, absl::string_view folder, std::vector<Case>& cases, std::vector<std::string>& problems);
 
+// The same from the answers of an earlier run (the file oracle.answer of its folder), where there is no numpy. kInternal if they are for other cases.
+absl::Status ReadOracle(absl::string_view answers, std::vector<Case>& cases, std::vector<std::string>& problems);
+
 }  // namespace tilevm::tests
 
 #endif  // TILEVM_TESTS_ORACLE_H_

@@ -92,6 +92,11 @@ std::vector<uint8_t> RecordHead(int64_t bytes) {
   return head;
 }
 
+int64_t RecordedBytes(absl::Span<const uint8_t> head) {
+  if (head.size() < kRecordHeadBytes) return 0;
+  return kRecordHeadBytes + static_cast<int64_t>(std::min(Read<uint64_t>(head, 0), Read<uint64_t>(head, 8)));
+}
+
 absl::StatusOr<RecordedOutput> ReadRecords(absl::Span<const uint8_t> buffer, absl::Span<const RecordFormat> formats) {
   if (buffer.size() < kRecordHeadBytes) return absl::DataLossError("a record buffer without a head");
   RecordedOutput out;

@@ -27,6 +27,9 @@ inline constexpr int64_t kRecordHeadBytes = 24;  // of the buffer: next, capacit
 // The first bytes of a buffer of `bytes` bytes, to be copied to the device before a launch; the rest needs no initial value.
 std::vector<uint8_t> RecordHead(int64_t bytes);
 
+// How many bytes of the buffer are worth copying back, by its head.
+int64_t RecordedBytes(absl::Span<const uint8_t> head);
+
 struct RecordedPrint {
   int64_t program[3];
   std::string line;                  // as the CPU engine prints it, newline included

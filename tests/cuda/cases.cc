@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "frontends/asm/assemble.h"
 #include "frontends/triton/compile.h"
+#include "isa/eval.h"
 #include "isa/status.h"
+#include "specializer/analysis/launch_ranges.h"
 #include "specializer/partial_eval/evaluator.h"
 #include "specializer/passes/passes.h"
 #include "tests/launch.h"
@@ -17,10 +21,58 @@
 namespace tilevm::tests {
 namespace {
 
-class SilentHost : public specializer::Host {
+class CollectingHost : public specializer::Host {
  public:
-  void Print(absl::string_view) override {}
+  explicit CollectingHost(std::vector<std::string>* lines) : lines_(lines) {}
+  void Print(absl::string_view line) override {
+    if (lines_ != nullptr) lines_->emplace_back(absl::StripSuffix(line, "\n"));
+  }
+
+ private:
+  std::vector<std::string>* lines_;
 };
+
+bool IsFloatTile(const ir::Kernel& kernel, ir::ValueId id) { return id != ir::kNoValue && isa::IsFloat(kernel.TypeOf(id).elem.dtype) && !kernel.TypeOf(id).elem.pointer; }
+
+bool RegionHasSameBits(const ir::Kernel& kernel, const ir::Region& region) {
+  using isa::Op;
+  for (const ir::Op& op : region.ops) {
+    const bool floats = !op.operands.empty() && IsFloatTile(kernel, op.operands[0]);
+    switch (op.op) {
+      case Op::kExp: case Op::kExp2: case Op::kLog: case Op::kLog2: case Op::kRsqrt: case Op::kSin: case Op::kCos: case Op::kErf: case Op::kTanh: case Op::kLibExp:
+      case Op::kLibPow: case Op::kLibExp2: case Op::kLibLog: case Op::kLibLog2: case Op::kLog10: case Op::kLog1p: case Op::kExpm1: case Op::kTan: case Op::kAsin:
+      case Op::kAcos: case Op::kAtan: case Op::kAtan2: case Op::kSinh: case Op::kCosh: case Op::kAsinh: case Op::kAcosh: case Op::kAtanh: case Op::kErfc: case Op::kCbrt:
+        return false;
+      case Op::kFDiv:
+        if (!op.BoolAttr("ieee_rounding")) return false;
+        break;
+      case Op::kReduce: case Op::kScan: {
+        const absl::string_view kind = op.StringAttr("kind");
+        if (floats && (kind == "add" || kind == "mul" || kind == "custom")) return false;
+        break;
+      }
+      case Op::kDot:
+        if (floats) return false;
+        break;
+      case Op::kAtomicAdd:  // the order of programs and lanes
+        if (IsFloatTile(kernel, op.operands[1])) return false;
+        break;
+      default: break;
+    }
+    for (const ir::Region& inner : op.regions) {
+      if (!RegionHasSameBits(kernel, inner)) return false;
+    }
+  }
+  return true;
+}
+
+std::optional<int64_t> ScalarOf(const ir::Kernel& kernel, const ir::Param& param, const vm::Arg& arg) {
+  const isa::ElemType elem = kernel.TypeOf(param.value).elem;
+  if (arg.kind != vm::Arg::Kind::kScalar || elem.pointer || isa::IsFloat(elem.dtype)) return std::nullopt;
+  const int64_t value = isa::ScalarToInt(elem.dtype, isa::Scalar{arg.bits});
+  if (elem.dtype == isa::DType::kU64 && value < 0) return std::nullopt;
+  return value;
+}
 
 }  // namespace
 
@@ -45,11 +97,11 @@ absl::StatusOr<std::vector<Case>> ReadFolders(const std::vector<std::string>& fo
   return cases;
 }
 
-absl::StatusOr<ir::Kernel> KernelOf(const Case& one, int num_warps) {
+absl::StatusOr<ir::Kernel> KernelOf(const Case& one, int num_warps, std::vector<std::string>* static_prints) {
   absl::StatusOr<isa::Module> module =
       one.triton ? triton::CompileTriton(one.source, one.file) : assembly::Assemble(one.source, one.file);
   if (!module.ok()) return module.status();
-  SilentHost host;
+  CollectingHost host(static_prints);
   specializer::Evaluator evaluator(&*module, &host);
   TILEVM_ASSIGN_OR_RETURN(specializer::Value function, evaluator.Global("kernel"));
   TILEVM_ASSIGN_OR_RETURN(const isa::Function* info, evaluator.KernelFunction(function));
@@ -60,15 +112,25 @@ absl::StatusOr<ir::Kernel> KernelOf(const Case& one, int num_warps) {
   return specializer::RunPasses(std::move(typed));
 }
 
-bool HasAliases(const Case& one, const ir::Kernel& kernel) {
+gpu::Promises PromisesOf(const Case& one, const ir::Kernel& kernel) {
+  gpu::Promises promises;
+  promises.no_alias = false;
+  promises.trust_signs = false;
   absl::StatusOr<std::vector<vm::Arg>> args = ArgsOf(one, kernel);
-  if (!args.ok()) return true;
+  if (!args.ok()) return promises;
   std::set<int32_t> seen;
-  for (const vm::Arg& arg : *args) {
-    if (arg.kind == vm::Arg::Kind::kBuffer && !seen.insert(arg.buffer).second) return true;
+  std::vector<std::optional<int64_t>> scalars;
+  promises.no_alias = true;
+  for (size_t i = 0; i < args->size(); ++i) {
+    const vm::Arg& arg = (*args)[i];
+    if (arg.kind == vm::Arg::Kind::kBuffer && !seen.insert(arg.buffer).second) promises.no_alias = false;
+    scalars.push_back(ScalarOf(kernel, kernel.params[i], arg));
   }
-  return false;
+  promises.trust_signs = analysis::LaunchRanges(kernel, scalars, {one.grid[0], one.grid[1], one.grid[2]}).DividendsAreNotNegative();
+  return promises;
 }
+
+bool HasSameBits(const ir::Kernel& kernel) { return RegionHasSameBits(kernel, kernel.body); }
 
 std::string ProgramHead() { return "#include \"device/all.cuh\"\n"; }
 

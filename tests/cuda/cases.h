@@ -17,10 +17,14 @@ absl::StatusOr<std::vector<Case>> ReadFolders(const std::vector<std::string>& fo
 
 // A case down to the typed kernel that both engines get (with --debug, so that asserts are compiled). An error is what the front end, the specializer
 // or a pass says of the case.
-absl::StatusOr<ir::Kernel> KernelOf(const Case& one, int num_warps);
+// static_prints, if given, gets the lines of static_print.
+absl::StatusOr<ir::Kernel> KernelOf(const Case& one, int num_warps, std::vector<std::string>* static_prints = nullptr);
 
-// Whether two pointers of the launch reach one buffer that is written: the promise `no_alias` does not hold.
-bool HasAliases(const Case& one, const ir::Kernel& kernel);
+// What a launcher may promise for the arguments of the case.
+gpu::Promises PromisesOf(const Case& one, const ir::Kernel& kernel);
+
+// Whether both engines promise the same bits: no approximate function, no product or sum of floats in another order.
+bool HasSameBits(const ir::Kernel& kernel);
 
 // The text of one kernel made fit to stand beside others in one program: in a namespace of its own, its entry renamed to `entry`. The include is left
 // to the whole.

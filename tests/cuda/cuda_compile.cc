@@ -124,7 +124,7 @@ class Run {
         continue;
       }
       gpu::GenerateOptions generate;
-      generate.promises.no_alias = !HasAliases(one, *kernel);
+      generate.promises = PromisesOf(one, *kernel);
       generate.line_directives = false;
       if (!options_.show.empty()) {
         if (auto laid_out = gpu::LayOut(*kernel, *target, generate); laid_out.ok()) std::printf("%s\n", layout::Print(*laid_out).c_str());

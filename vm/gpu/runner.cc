@@ -38,6 +38,8 @@ class GpuMirror : public host::Mirror {
   CuDevicePtr address_;
 };
 
+constexpr int64_t kRecordBytes = int64_t{4} << 20;  // what one launch may print
+
 struct Variants {
   struct Variant {
     std::shared_ptr<const gpu::GpuKernel> compiled;
@@ -91,12 +93,18 @@ class GpuRunner : public host::DeviceRunner {
 
   absl::StatusOr<host::DeviceRunResult> Run(const CompiledKernel& kernel, const host::PreparedRun& run, const std::array<int64_t, 3>& grid,
                                             const std::function<void(absl::string_view)>& print) override {
-    (void)print;
     TILEVM_RETURN_IF_ERROR(device_->CheckGrid(grid));
     std::lock_guard<std::mutex> lock(mutex_);
     host::DeviceRunResult out;
     TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const gpu::LoadedKernel> loaded, Loaded(kernel, PromisesOf(kernel.kernel, run, grid), &out.compile_us));
     TILEVM_ASSIGN_OR_RETURN(std::vector<uint64_t> values, Upload(run));
+    std::unique_ptr<gpu::DeviceMemory> records;
+    if (loaded->kernel().emitted.uses_records()) {
+      TILEVM_ASSIGN_OR_RETURN(records, device_->Allocate(kRecordBytes));
+      const std::vector<uint8_t> head = gpu::RecordHead(kRecordBytes);
+      TILEVM_RETURN_IF_ERROR(device_->CopyIn(records->address(), head.data(), static_cast<int64_t>(head.size())));
+      values.push_back(records->address());
+    }
     std::vector<void*> params;
     for (uint64_t& value : values) params.push_back(&value);
     absl::StatusOr<double> microseconds = device_->LaunchTimed(*loaded, grid, params.data());
@@ -110,6 +118,7 @@ class GpuRunner : public host::DeviceRunner {
       if (std::shared_ptr<Storage> storage = escaped.lock()) storage->set_home(Storage::Home::kDevice);
     }
     out.run_us = *microseconds;
+    if (records != nullptr) TILEVM_RETURN_IF_ERROR(Report(*records, loaded->kernel().emitted.records, print));
     return out;
   }
 
@@ -233,6 +242,8 @@ class GpuRunner : public host::DeviceRunner {
         if (!c.status.ok() || (round >= 2 && c.microseconds > 1.25 * best)) continue;
         std::vector<void*> params;
         for (uint64_t& value : values[i]) params.push_back(&value);
+        uint64_t no_records = 0;  // nothing is printed while timing
+        if (loaded[i]->kernel().emitted.uses_records()) params.push_back(&no_records);
         TILEVM_RETURN_IF_ERROR(device_->Fill(flush_->address(), static_cast<uint8_t>(round), flush_->bytes()));
         absl::StatusOr<double> microseconds = device_->LaunchTimed(*loaded[i], c.grid, params.data());
         if (!microseconds.ok()) return microseconds.status();  // the context is lost
@@ -252,6 +263,19 @@ class GpuRunner : public host::DeviceRunner {
   }
 
   int facts_ordinal() const { return device_->properties().ordinal; }
+
+  // Prints what the kernel printed; the first assert that failed is the launch's error.
+  absl::Status Report(const gpu::DeviceMemory& records, absl::Span<const gpu::RecordFormat> formats, const std::function<void(absl::string_view)>& print) {
+    std::vector<uint8_t> bytes(static_cast<size_t>(gpu::kRecordHeadBytes));
+    TILEVM_RETURN_IF_ERROR(device_->CopyOut(bytes.data(), records.address(), gpu::kRecordHeadBytes));
+    bytes.resize(static_cast<size_t>(std::min(kRecordBytes, gpu::RecordedBytes(bytes))));
+    TILEVM_RETURN_IF_ERROR(device_->CopyOut(bytes.data(), records.address(), static_cast<int64_t>(bytes.size())));
+    TILEVM_ASSIGN_OR_RETURN(const gpu::RecordedOutput output, gpu::ReadRecords(bytes, formats));
+    for (const gpu::RecordedPrint& line : output.prints) print(line.line);
+    if (output.dropped > 0) print(absl::StrCat("(", output.dropped, " further prints found no room in ", kRecordBytes, " bytes)\n"));
+    if (!output.asserts.empty()) return InvalidAt(output.asserts[0].loc, output.asserts[0].message);
+    return absl::OkStatus();
+  }
 
   absl::StatusOr<std::shared_ptr<const gpu::LoadedKernel>> Loaded(const CompiledKernel& kernel, const gpu::Promises& promises, double* compile_us) {
     CompiledKernel::DeviceSlot& slot = kernel.device_slot();
