@@ -29,6 +29,7 @@ void HostWorld::Print(absl::string_view line) {
 
 void HostWorld::Record(LaunchRecord record) {
   ++launch_count_;
+  if (record.on_device) device_us_ += record.run_us;
   if (launches_.size() < options_.max_launch_records) launches_.push_back(std::move(record));
 }
 

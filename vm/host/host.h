@@ -87,6 +87,7 @@ class HostWorld : public specializer::Host {
 
   const std::vector<LaunchRecord>& launches() const { return launches_; }
   int64_t launch_count() const { return launch_count_; }
+  double device_us() const { return device_us_; }  // of all launches on a GPU
   void Record(LaunchRecord record);
   // Reports of checked mode (vm/interp) over all launches, as text; notes are worth showing, no errors.
   const std::vector<std::string>& reports() const { return reports_; }
@@ -110,6 +111,7 @@ class HostWorld : public specializer::Host {
   Generator generator_;
   std::vector<LaunchRecord> launches_;
   int64_t launch_count_ = 0;
+  double device_us_ = 0;
   std::vector<std::string> reports_, notes_;
   int64_t reports_dropped_ = 0;
   std::map<std::string, int> checks_;
