@@ -4,7 +4,7 @@
 //   (*launch)->Launch(stream);
 //   (*launch)->SetPointer("x_ptr", other_x);     // as aligned as the first, of the same device
 //
-// Launch allocates nothing, takes no lock and looks nothing up; it may be captured into a CUDA graph. A PreparedLaunch belongs to one thread at a time; it
+// What the kernel prints or asserts is dropped. Launch allocates nothing, takes no lock and looks nothing up; it may be captured into a CUDA graph. A PreparedLaunch belongs to one thread at a time; it
 // keeps the kernel loaded, not the memory that its pointers name.
 #ifndef TILEVM_VM_GPU_PREPARED_H_
 #define TILEVM_VM_GPU_PREPARED_H_

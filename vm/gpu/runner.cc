@@ -131,6 +131,7 @@ class GpuRunner : public host::DeviceRunner {
     for (size_t i = 0; i < candidates.size(); ++i) {
       if (!candidates[i].status.ok()) continue;
       TILEVM_ASSIGN_OR_RETURN(values[i], Upload(*candidates[i].run));
+      if (loaded[i]->kernel().emitted.uses_records()) values[i].push_back(0);  // trials print nothing
       for (const host::Tensor& tensor : candidates[i].run->tensors) {
         if (std::find(storages.begin(), storages.end(), tensor.storage) == storages.end()) storages.push_back(tensor.storage);
       }
@@ -183,6 +184,8 @@ class GpuRunner : public host::DeviceRunner {
       parameters.push_back(std::move(p));
       values.push_back(value);
     }
+    // Nobody would read what the kernel prints.
+    if (loaded->kernel().emitted.uses_records()) values.push_back(0);
     return std::make_unique<PreparedLaunch>(device_, std::move(kernel), std::move(loaded), promises, std::move(parameters), std::move(values), grid);
   }
 
