@@ -92,7 +92,8 @@ absl::Status Start(const std::string& what, const std::string& examples, const s
     kernel = "matmul_kernel";
     grid = "32";
     args = {{"a_ptr", tensor(f16, {512, 512})}, {"b_ptr", tensor(f16, {512, 512})}, {"c_ptr", tensor(f16, {512, 512})}, {"M", 512}, {"N", 512}, {"K", 512},
-            {"stride_am", 512}, {"stride_ak", 1}, {"stride_bk", 512}, {"stride_bn", 1}, {"stride_cm", 512}, {"stride_cn", 1}};
+            {"stride_am", 512}, {"stride_ak", 1}, {"stride_bk", 512}, {"stride_bn", 1}, {"stride_cm", 512}, {"stride_cn", 1},
+            {"GROUP_SIZE_M", 8}};
   }
   TILEVM_ASSIGN_OR_RETURN(const gpu::Api* api, gpu::LoadDriver());
   TILEVM_RETURN_IF_ERROR(program->Warm(kernel, args));

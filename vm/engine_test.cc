@@ -195,6 +195,33 @@ assert x.item() == -32, x
             "");
 }
 
+// Triton's autotuner takes a configuration that fails a static_assert as one that does not fit.
+TEST(Launch, AConfigThatAStaticAssertRefusesIsLeftOut) {
+  EXPECT_EQ(RunMain(R"py(
+import torch
+import triton
+import triton.language as tl
+@triton.autotune(configs=[triton.Config({'BLOCK': 128}), triton.Config({'BLOCK': 32})], key=['n'])
+@triton.jit
+def k(out, n, BLOCK: tl.constexpr):
+    tl.static_assert(BLOCK <= 64, "too wide")
+    tl.store(out + tl.arange(0, BLOCK), BLOCK)
+@triton.autotune(configs=[triton.Config({'BLOCK': 128}), triton.Config({'BLOCK': 256})], key=['n'])
+@triton.jit
+def none_fits(out, n, BLOCK: tl.constexpr):
+    tl.static_assert(BLOCK <= 64, "too wide")
+out = torch.zeros(128, dtype=torch.int32)
+k[(1,)](out, 5)
+assert out[0] == 32 and out[31] == 32 and out[32] == 0
+refused = ""
+try:
+    none_fits[(1,)](out, 5)
+except Exception as error:
+    refused = str(error)
+assert "too wide" in refused, refused
+)py"), "");
+}
+
 TEST(Launch, HeuristicsOutsideAutotuneDoNotSeeTunedValues) {
   const std::string error = Main(R"py(
 @triton.heuristics({'EVEN': lambda args: args['BLOCK'] == 0})

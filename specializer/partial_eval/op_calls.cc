@@ -188,7 +188,8 @@ absl::StatusOr<Value> Evaluator::Impl::StaticAssert(const Value& condition, cons
   if (!message.absent_or_none()) {
     TILEVM_ASSIGN_OR_RETURN(text, ToStr(message, loc));
   }
-  return InvalidAt(loc, "static_assert failed", text.empty() ? "" : ": ", text);
+  // A code of its own: autotune leaves out a configuration that a static_assert refuses.
+  return ErrorAt(loc, absl::StatusCode::kFailedPrecondition, "static_assert failed", text.empty() ? "" : ": ", text);
 }
 
 absl::StatusOr<Value> Evaluator::Impl::KernelPrint(const CallArgs& args, Loc loc) {

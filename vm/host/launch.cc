@@ -186,7 +186,7 @@ absl::StatusOr<Value> HostWorld::Launch(Evaluator& evaluator, const Value& kerne
     if (!compiled.ok()) {
       refused = WithCallSite(compiled.status(), loc);
       // The first configuration that fits is used.
-      if (absl::IsResourceExhausted(refused) && variants.size() > 1) continue;
+      if (DoesNotFit(refused) && variants.size() > 1) continue;
       return refused;
     }
     if (bound.warmup) {

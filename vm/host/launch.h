@@ -48,6 +48,9 @@ absl::StatusOr<std::vector<Variant>> ApplyWrappers(Evaluator& evaluator, const V
 // what was measured goes to HostWorld::tuned().
 absl::StatusOr<size_t> ChooseConfig(HostWorld& world, Evaluator& evaluator, const Value& kernel, std::vector<Variant>& variants, const Value& grid, Loc loc);
 
+// A configuration that is left out rather than an error, if there are others: it takes more than there is, or a static_assert refuses it.
+inline bool DoesNotFit(const absl::Status& status) { return absl::IsResourceExhausted(status) || absl::IsFailedPrecondition(status); }
+
 // The place of the configuration that tuning chose before, in this process or an earlier one; 0 where it did not.
 size_t RememberedConfig(HostWorld& world, Evaluator& evaluator, const Value& kernel, const std::vector<Variant>& variants);
 

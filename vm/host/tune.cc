@@ -71,8 +71,8 @@ absl::StatusOr<size_t> ChooseConfig(HostWorld& world, Evaluator& evaluator, cons
     absl::StatusOr<std::shared_ptr<const CompiledKernel>> compiled =
         world.cache().Get(world.program_key(), evaluator, kernel, specialization, nullptr, /*want_plan=*/false);
     if (!compiled.ok()) {
-      // A configuration that does not fit is left out; a program that is wrong is wrong in all of them.
-      if (!absl::IsResourceExhausted(compiled.status())) return WithCallSite(compiled.status(), loc);
+      // A program that is wrong is wrong in all of them.
+      if (!DoesNotFit(compiled.status())) return WithCallSite(compiled.status(), loc);
       c.status = compiled.status();
       continue;
     }
