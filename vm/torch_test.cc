@@ -2,23 +2,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "vm/engine.h"
+#include "vm/testing.h"
 
 namespace tilevm::vm {
 namespace {
-
-std::string printed;
-
-std::string RunBody(absl::string_view body) {
-  printed.clear();
-  EngineOptions options;
-  options.print = [](absl::string_view line) { absl::StrAppend(&printed, line, "\n"); };
-  std::vector<SourceFile> files;
-  auto program = Engine::Create(options)->Load(absl::StrCat("import torch\nimport triton\nimport torch.nn.functional as F\n", body), "test.py", {}, &files);
-  if (!program.ok()) return FormatDiagnostic(program.status(), files);
-  const absl::Status status = (*program)->RunMain();
-  return status.ok() ? "" : (*program)->Format(status);
-}
 
 TEST(Torch, Creation) {
   EXPECT_EQ(RunBody(R"py(
@@ -66,6 +53,60 @@ m, n = x.view(6, 4).shape
 assert m == 6 and n == 4
 )py"),
             "");
+}
+
+TEST(Torch, AugmentedAssignmentIsInPlace) {
+  EXPECT_EQ(RunBody(R"py(
+def add_one(t):
+    t += 1
+x = torch.zeros(4)
+add_one(x)
+assert x.tolist() == [1.0, 1.0, 1.0, 1.0]
+y = x[1:]
+y *= 3
+y -= 1
+assert x.tolist() == [1.0, 2.0, 2.0, 2.0]
+x[0] += 5
+x[1:3] /= 4
+x[x > 5] **= 2
+assert x.tolist() == [36.0, 0.5, 0.5, 2.0]
+h = torch.ones(2, dtype=torch.float16)
+g = h
+h += torch.full((2,), 0.5)
+assert h.dtype == torch.float16 and h is g and g.tolist() == [1.5, 1.5]
+h.add_(torch.ones(2))
+assert g.tolist() == [2.5, 2.5] and h.dtype == torch.float16
+i = torch.tensor([7, -7])
+i //= 2
+assert i.tolist() == [3, -4]
+i %= 3
+i |= 4
+i <<= 1
+i ^= 1
+i &= 15
+i >>= 1
+assert i.tolist() == [4, 6], i.tolist()
+m = torch.eye(2)
+k = m
+m @= torch.full((2, 2), 2.0)
+assert k.tolist() == [[1.0, 0.0], [0.0, 1.0]] and m.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+class Box:
+    pass
+b = Box()
+b.t = x
+b.t += 1
+assert x[0].item() == 37.0
+n = 3
+n += 0.5
+assert n == 3.5
+x = x + 1
+assert b.t[0].item() == 37.0 and x[0].item() == 38.0
+)py"),
+            "");
+  EXPECT_TRUE(absl::StrContains(RunBody("i = torch.ones(2, dtype=torch.int64)\ni += 0.5\n"),
+                                "test.py:5:3: error: RuntimeError: result type torch.float32 can't be cast to the desired output type torch.int64"));
+  EXPECT_TRUE(absl::StrContains(RunBody("x = torch.ones(1)\nx += torch.ones(3)\n"), "output with shape [1] doesn't match the broadcast shape [3]"));
+  EXPECT_TRUE(absl::StrContains(RunBody("x = torch.ones(1).expand(3)\nx += 1\n"), "more than one element of the written-to tensor"));
 }
 
 TEST(Torch, Promotion) {

@@ -132,14 +132,14 @@ function f (x, B)
     %v.1 = bind %u
     %a = bind %z
     %b = bind %z
-    %u.2 := add %u.1, %a
+    %u.2 := iadd %u.1, %a
     set_item %x, 0, %b
     set_attr %x, t, %u.2
     %5 = index %x, %v.1
-    %6 = mul %5, 2
+    %6 = imul %5, 2
     set_item %x, %v.1, %6
     %7 = getattr %x, t
-    %8 = sub %7, 1
+    %8 = isub %7, 1
     set_attr %x, t, %8
     del_item %x, 0
     %9 = unbound w
@@ -312,7 +312,7 @@ function f (x, n)
     %3 = unbound last
     %4, %acc.3, %last.2 = for %5 in %1 carry(%6 = %2, %acc.1 = %acc, %last = %3)
         %t := mul %5, 2
-        %acc.2 := add %acc.1, %t
+        %acc.2 := iadd %acc.1, %t
         %last.1 = bind %t
         yield %5, %acc.2, %last.1
     %7 = make_tuple %acc.3, %last.2, %4
@@ -375,7 +375,7 @@ function f (x)
         %0 = lt %x.1, 3
         yield %0, %x.1
     body %x.2
-        %x.3 := add %x.2, 1
+        %x.3 := iadd %x.2, 1
         %t = bind %x.3
         yield %x.3
     return %x.4
@@ -653,7 +653,7 @@ def f(x):
 function f (x)
     %r.4, %0 = try
         %r := call %x
-        %r.1 := add %r, 1
+        %r.1 := iadd %r, 1
         %1 = unbound e
         yield %r.1, %1
     handler %2
@@ -710,7 +710,7 @@ cell [i, X]
             break
         %4 = global X
         %5 = global i
-        %6 = add %4, %5
+        %6 = iadd %4, %5
         set_global %6, X
 
 cell
@@ -830,12 +830,12 @@ function f (n)
     %0 = global range
     %1 = call %0, %n
     %n.3 = for %2 in %1 carry(%n.1 = %n)
-        %n.2 := add %n.1, %2
+        %n.2 := iadd %n.1, %2
         yield %n.2
     %3 = global range
     %4 = call %3, %n.3
     %n.6 = for %5 in %4 carry(%n.4 = %n.3)
-        %n.5 := add %n.4, %5
+        %n.5 := iadd %n.4, %5
         yield %n.5
     %j = bind 0
     %6 = global range

@@ -19,9 +19,27 @@ bool IsBareConstant(const Expr* expr) {
   }
 }
 
-}  // namespace
+// `x += y` is an op of its own: on the host it changes x in place.
+isa::Op AugmentedOpOf(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::kAdd: return isa::Op::kIAdd;
+    case BinaryOp::kSub: return isa::Op::kISub;
+    case BinaryOp::kMul: return isa::Op::kIMul;
+    case BinaryOp::kMatMul: return isa::Op::kIMatMul;
+    case BinaryOp::kTrueDiv: return isa::Op::kITrueDiv;
+    case BinaryOp::kFloorDiv: return isa::Op::kIFloorDiv;
+    case BinaryOp::kMod: return isa::Op::kIMod;
+    case BinaryOp::kPow: return isa::Op::kIPow;
+    case BinaryOp::kShiftLeft: return isa::Op::kIShl;
+    case BinaryOp::kShiftRight: return isa::Op::kIShr;
+    case BinaryOp::kBitAnd: return isa::Op::kIBitAnd;
+    case BinaryOp::kBitOr: return isa::Op::kIBitOr;
+    case BinaryOp::kBitXor: return isa::Op::kIBitXor;
+  }
+  return isa::Op::kIAdd;
+}
 
-isa::Op OpOf(BinaryOp op);
+}  // namespace
 
 void Lowering::Statements(const Block& block) {
   for (const Stmt* stmt : block) {
@@ -135,7 +153,7 @@ void Lowering::Unpack(const Expr* target, const std::vector<Expr*>& elements, Re
 }
 
 void Lowering::Augmented(const AugAssignStmt* stmt) {
-  const Op op = OpOf(stmt->op);
+  const Op op = AugmentedOpOf(stmt->op);
   if (const auto* name = As<NameExpr>(stmt->target)) {
     const Reg before = ReadName(name->name, name->span);
     const Reg operand = Expression(stmt->value);

@@ -1,7 +1,7 @@
 // Inside of the evaluator: the walk over open bytecode, shared by the families of files here.
 //
 //   value.cc            what a register holds            python_format.cc   Python's text of numbers and strings
-//   python_ops.cc       operators on static values       python_index.cc    truth, iteration, subscripts, len
+//   python_ops.cc       operators on static values       python_index.cc    truth, iteration, subscripts, len    augment.cc  x += y
 //   python_methods.cc   str, list, dict, tuple methods   python_builtins.cc range, len, sorted, ...   math_builtins.cc  math.*, functools, ...
 //   classes.cc          classes, instances, exceptions   attributes.cc      getattr, setattr
 //   triton_builtins.cc  jit, autotune, Config, cdiv      triton_types.cc    attributes of dtypes
@@ -219,6 +219,7 @@ class Evaluator::Impl {
   // --- python_ops.cc, python_index.cc ---
   absl::StatusOr<Value> Binary(isa::Op op, const Value& x, const Value& y, Loc loc);
   absl::StatusOr<Value> Unary(isa::Op op, const Value& x, Loc loc);
+  absl::StatusOr<Value> Augment(isa::Op op, const Value& x, const Value& y, Loc loc);  // augment.cc: x op= y on the host, op is iadd, isub, ...
   absl::StatusOr<Value> CompareValues(isa::Op op, const Value& x, const Value& y, Loc loc);
   absl::StatusOr<bool> LessThan(const Value& x, const Value& y, Loc loc);
   absl::StatusOr<bool> Equals(const Value& x, const Value& y, Loc loc);
@@ -336,6 +337,9 @@ absl::StatusOr<Value> CallTypeMethod(const Value& type, absl::string_view name, 
 
 // The op that is a method of tensors by that name; functions of tl that are methods too, where the table's surface column lists them alone.
 std::optional<isa::Op> TensorMethod(absl::string_view name);
+
+// iadd -> add; nullopt if the op is no augmented assignment.
+std::optional<isa::Op> PlainOperator(isa::Op op);
 
 // --- small helpers ---
 inline Value Unboxed(const Value& value) { return value.is(ValueKind::kConstexpr) ? value.As<BoxPayload>()->inner : value; }

@@ -58,6 +58,11 @@ bool TakesSpreadShape(Op op) { return op == Op::kReshape || op == Op::kBroadcast
 }  // namespace
 
 absl::StatusOr<Value> Evaluator::Impl::RunRowOp(Op op, std::vector<Value> operands, bool kernel, Loc loc) {
+  if (std::optional<Op> plain = PlainOperator(op)) {
+    if (operands.size() < 2) return ErrorAt(loc, absl::StatusCode::kInternal, isa::Mnemonic(op), " lacks an operand");
+    if (!kernel) return Augment(op, operands[0], operands[1], loc);
+    op = *plain;
+  }
   const isa::OpInfo& info = isa::Info(op);
   if (IsOperator(op)) {
     const bool unary = IsUnaryOperator(op);

@@ -113,6 +113,7 @@ absl::StatusOr<Value> HostObject::Call(Evaluator&, const CallArgs&, Loc loc) {
 absl::StatusOr<Value> HostObject::Binary(Evaluator&, isa::Op op, const Value& other, bool, Loc loc) {
   return InvalidAt(loc, "TypeError: ", isa::Mnemonic(op), " is not supported between '", type_name(), "' and '", TypeName(other, nullptr), "'");
 }
+absl::StatusOr<Value> HostObject::InPlace(Evaluator& evaluator, isa::Op op, const Value& other, Loc loc) { return Binary(evaluator, op, other, false, loc); }
 absl::StatusOr<Value> HostObject::Unary(Evaluator&, isa::Op op, Loc loc) {
   return InvalidAt(loc, "TypeError: ", isa::Mnemonic(op), " is not supported on '", type_name(), "'");
 }

@@ -209,6 +209,8 @@ struct HostObject : Payload {
   virtual absl::StatusOr<Value> Call(Evaluator& evaluator, const CallArgs& args, Loc loc);
   // x op y where this object is self; reflected: self is y. Arithmetic, comparisons, matmul.
   virtual absl::StatusOr<Value> Binary(Evaluator& evaluator, isa::Op op, const Value& other, bool reflected, Loc loc);
+  // x op= y; the result is x's new value. By default the plain operator's.
+  virtual absl::StatusOr<Value> InPlace(Evaluator& evaluator, isa::Op op, const Value& other, Loc loc);
   virtual absl::StatusOr<Value> Unary(Evaluator& evaluator, isa::Op op, Loc loc);
   virtual absl::StatusOr<Value> Index(Evaluator& evaluator, const Value& subscript, Loc loc);
   virtual absl::Status SetItem(Evaluator& evaluator, const Value& subscript, const Value& value, Loc loc);

@@ -132,6 +132,7 @@ class HostTensor : public specializer::HostObject, public std::enable_shared_fro
   absl::Status SetAttr(Evaluator& evaluator, absl::string_view name, const Value& value, Loc loc) override;
   absl::StatusOr<Value> CallMethod(Evaluator& evaluator, absl::string_view name, const CallArgs& args, Loc loc) override;
   absl::StatusOr<Value> Binary(Evaluator& evaluator, isa::Op op, const Value& other, bool reflected, Loc loc) override;
+  absl::StatusOr<Value> InPlace(Evaluator& evaluator, isa::Op op, const Value& other, Loc loc) override;
   absl::StatusOr<Value> Unary(Evaluator& evaluator, isa::Op op, Loc loc) override;
   absl::StatusOr<Value> Index(Evaluator& evaluator, const Value& subscript, Loc loc) override;
   absl::Status SetItem(Evaluator& evaluator, const Value& subscript, const Value& value, Loc loc) override;

@@ -225,6 +225,14 @@ absl::StatusOr<Value> HostTensor::Binary(Evaluator& evaluator, isa::Op op, const
   return result;
 }
 
+// The tensor keeps its memory, shape and dtype: the result is computed in the promoted dtype and stored.
+absl::StatusOr<Value> HostTensor::InPlace(Evaluator& evaluator, isa::Op op, const Value& other, Loc loc) {
+  if (op == isa::Op::kMatMul) return Binary(evaluator, op, other, false, loc);  // torch has no in-place product
+  TILEVM_ASSIGN_OR_RETURN(Value result, BinaryOperator(evaluator, op, self_value(), other, loc));
+  TILEVM_RETURN_IF_ERROR(StoreResult(tensor, AsTensor(result)->tensor, loc));
+  return self_value();
+}
+
 absl::StatusOr<Value> HostTensor::Index(Evaluator&, const Value& subscript, Loc loc) {
   TILEVM_ASSIGN_OR_RETURN(Selection s, Select(tensor, subscript, loc));
   if (!s.gather) return MakeTensorValue(s.view);

@@ -89,6 +89,25 @@ absl::StatusOr<Value> Unary(UnaryKind kind, const Tensor& t, absl::string_view n
   return MakeTensorValue(out);
 }
 
+}  // namespace
+
+absl::Status StoreResult(const Tensor& target, const Tensor& result, Loc loc) {
+  if (result.shape != target.shape) {
+    return InvalidAt(loc, "RuntimeError: output with shape ", isa::ShapeToString(target.shape), " doesn't match the broadcast shape ", isa::ShapeToString(result.shape));
+  }
+  if (Category(result.dtype) > Category(target.dtype)) {
+    return InvalidAt(loc, "RuntimeError: result type ", TorchName(result.dtype), " can't be cast to the desired output type ", TorchName(target.dtype));
+  }
+  for (int d = 0; d < target.rank(); ++d) {
+    if (target.strides[d] == 0 && target.shape[d] > 1) {
+      return InvalidAt(loc, "RuntimeError: more than one element of the written-to tensor refers to a single memory location; clone() it first");
+    }
+  }
+  return WithLoc(CopyInto(target, result), loc);
+}
+
+namespace {
+
 // input op other, with torch.add's and torch.sub's alpha, and out=; tag + 100: in place.
 constexpr int kInPlace = 100;
 absl::StatusOr<Value> BinaryOp(HostCall& call) {
@@ -103,6 +122,10 @@ absl::StatusOr<Value> BinaryOp(HostCall& call) {
   const Value target = call.tag >= kInPlace ? call.args[0] : call.args.size() > 3 ? call.args[3] : Value();
   if (target.absent_or_none()) return result;
   HostTensor* t = AsTensor(target);
+  if (call.tag >= kInPlace) {
+    TILEVM_RETURN_IF_ERROR(StoreResult(t->tensor, AsTensor(result)->tensor, call.loc));
+    return target;
+  }
   if (t == nullptr) return call.Error("argument 'out' must be a torch.Tensor");
   TILEVM_RETURN_IF_ERROR(CopyInto(t->tensor, AsTensor(result)->tensor));
   return target;

@@ -97,6 +97,8 @@ absl::StatusOr<DType> PromoteDTypes(DType a, DType b);
 
 // x op y: every binary operator of Python on tensors.
 absl::StatusOr<Value> BinaryOperator(Evaluator& evaluator, isa::Op op, const Value& x, const Value& y, Loc loc);
+// What an operation computed goes into `target`, in place; torch's demands on shape and dtype.
+absl::Status StoreResult(const Tensor& target, const Tensor& result, Loc loc);
 absl::StatusOr<Tensor> MatMul(const Tensor& a, const Tensor& b);
 
 }  // namespace tilevm::vm::host
