@@ -1,9 +1,15 @@
 // A damaged file is an error or a program of another identity; it never crashes, hangs or asks for much memory.
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "frontends/asm/assemble.h"
+#include "frontends/triton/compile.h"
 #include "gtest/gtest.h"
 #include "isa/print.h"
 #include "isa/tbc.h"
@@ -13,19 +19,36 @@
 namespace tilevm::isa {
 namespace {
 
-std::string ExampleBytes(absl::string_view name) {
-  std::ifstream file(absl::StrCat("isa/testdata/", name, ".tasm"));
+std::string ExampleBytes(const std::string& path) {
+  std::ifstream file(path);
+  EXPECT_TRUE(file.good()) << path;
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  absl::StatusOr<Module> module = assembly::Assemble(text, "test.tasm");
+  if (absl::EndsWith(path, ".tasm")) {
+    absl::StatusOr<Module> module = assembly::Assemble(text, "test.tasm");
+    EXPECT_TRUE(module.ok()) << module.status();
+    return WriteTbc(*module);
+  }
+  absl::StatusOr<Module> module = triton::CompileTriton(text, path);
   EXPECT_TRUE(module.ok()) << module.status();
   return WriteTbc(*module);
 }
 
-class DamageTest : public testing::TestWithParam<const char*> {};
+// All positions below `end`, or `budget` of them spread evenly: the larger files would take minutes.
+std::vector<size_t> Positions(size_t end, size_t budget) {
+  std::vector<size_t> positions;
+  const double step = end <= budget ? 1.0 : static_cast<double>(end) / static_cast<double>(budget);
+  for (double at = 0; at < static_cast<double>(end); at += step) positions.push_back(static_cast<size_t>(at));
+  return positions;
+}
+
+constexpr size_t kReads = 60000;    // of damage that the checksums find
+constexpr size_t kDecodes = 6000;   // of damage under right checksums, each written and assembled again
+
+class DamageTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(DamageTest, EveryTruncationIsFound) {
   std::string bytes = ExampleBytes(GetParam());
-  for (size_t size = 0; size < bytes.size(); ++size) {
+  for (size_t size : Positions(bytes.size(), kReads)) {
     absl::Status status = ReadTbc(absl::string_view(bytes).substr(0, size)).status();
     ASSERT_EQ(status.code(), absl::StatusCode::kDataLoss) << size;
     ASSERT_NE(status.message().find("at byte "), absl::string_view::npos) << status;
@@ -34,7 +57,7 @@ TEST_P(DamageTest, EveryTruncationIsFound) {
 
 TEST_P(DamageTest, EveryBitFlipIsFound) {
   std::string bytes = ExampleBytes(GetParam());
-  for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+  for (size_t bit : Positions(bytes.size() * 8, kReads)) {
     bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
     absl::Status status = ReadTbc(bytes).status();
     ASSERT_EQ(status.code(), absl::StatusCode::kDataLoss) << "bit " << bit << ": " << status;
@@ -51,7 +74,7 @@ TEST_P(DamageTest, DamageUnderRightChecksumsGivesAnErrorOrAProgram) {
   size_t strippable = container->Find(SectionId::kFiles)->offset;
   size_t source = container->Find(SectionId::kSource)->offset;
   int programs = 0;
-  for (size_t bit = 0; bit < source * 8; ++bit) {
+  for (size_t bit : Positions(source * 8, kDecodes)) {
     std::string damaged = bytes;
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
     RepairChecksums(damaged);
@@ -81,7 +104,7 @@ TEST_P(DamageTest, CutSectionsUnderRightChecksumsAreErrors) {
   // Every section but the last is shortened by giving its end to the next one.
   for (size_t s = 0; s + 1 < container->sections.size(); ++s) {
     size_t entry = kHeaderBytes + s * kDirectoryEntryBytes;
-    for (uint64_t length = 0; length < container->sections[s].bytes.size(); ++length) {
+    for (size_t length : Positions(container->sections[s].bytes.size(), kDecodes / 4)) {
       std::string damaged = bytes;
       uint64_t cut = container->sections[s].bytes.size() - length;
       auto add = [&damaged](size_t at, uint64_t value) {
@@ -98,7 +121,24 @@ TEST_P(DamageTest, CutSectionsUnderRightChecksumsAreErrors) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Examples, DamageTest, testing::Values("vector_add", "every_construct"));
+// Every example of the tree.
+std::vector<std::string> ExampleFiles() {
+  std::vector<std::string> files;
+  for (const char* folder : {"isa/testdata", "examples"}) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      const std::string path = entry.path().string();
+      if (absl::EndsWith(path, ".tasm") || absl::EndsWith(path, ".py")) files.push_back(path);
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+INSTANTIATE_TEST_SUITE_P(Examples, DamageTest, testing::ValuesIn(ExampleFiles()), [](const testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  for (char& c : name) c = absl::ascii_isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return name;
+});
 
 }  // namespace
 }  // namespace tilevm::isa

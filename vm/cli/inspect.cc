@@ -12,6 +12,7 @@
 #include "vm/cli/inspect_gpu.h"
 #include "vm/cli/values.h"
 #include "vm/engine.h"
+#include "vm/interp/interp.h"
 
 namespace tilevm::vm::cli {
 namespace {
@@ -55,6 +56,7 @@ int Inspect(const Flags& flags) {
   std::vector<std::string> stages = {"open", "typed"};
   for (absl::string_view pass : specializer::PassNames()) stages.emplace_back(pass);
   const bool on_gpu = std::find(GpuStages().begin(), GpuStages().end(), stage) != GpuStages().end();
+  stages.emplace_back("plan");
   stages.insert(stages.end(), GpuStages().begin(), GpuStages().end());
   if (std::find(stages.begin(), stages.end(), stage) == stages.end()) {
     return Misuse(absl::StrCat("--stage ", stage, " is unknown; the stages are ", absl::StrJoin(stages, ", ")));
@@ -68,13 +70,19 @@ int Inspect(const Flags& flags) {
   if (!values.ok()) return Misuse(values.status().message());
   specializer::CallArgs args;
   for (const NamedValue& v : *values) args.keyword.emplace_back(v.name, v.value);
-  absl::StatusOr<ir::Kernel> ir = program.SpecializeStage(kernel, args, on_gpu ? "" : stage);
+  absl::StatusOr<ir::Kernel> ir = program.SpecializeStage(kernel, args, on_gpu || stage == "plan" ? "" : stage);
   if (!ir.ok()) return Fail(ir.status(), sources);
   if (on_gpu) {
     absl::StatusOr<std::string> text = GpuStage(*ir, stage, flags.arch);
     if (absl::IsInvalidArgument(text.status()) && !LocOf(text.status()).known()) return Misuse(text.status().message());
     if (!text.ok()) return Fail(text.status(), sources);
     std::fwrite(text->data(), 1, text->size(), stdout);
+    return kOk;
+  }
+  if (stage == "plan") {
+    absl::StatusOr<std::shared_ptr<const Plan>> plan = Compile(*ir);
+    if (!plan.ok()) return Fail(plan.status(), sources);
+    std::printf("%s", Print(**plan).c_str());
     return kOk;
   }
   std::printf("%s", ir::Print(*ir).c_str());
@@ -88,7 +96,7 @@ void AddInspect(CLI::App& app, int* exit_code) {
   CLI::App* verb = app.add_subcommand("inspect", "Print a program after a stage, from the open bytecode to machine code");
   verb->add_option("FILE", flags->file, "a .py, .tasm or .tbc")->required();
   verb->add_option("KERNEL", flags->rest, "the kernel and its arguments; a type such as ptr<f32> or 'zeros(16)' stands for a tensor");
-  verb->add_option("--stage", flags->stage, "open, typed (before all passes), a pass (the last one is what the CPU engine runs), layout, cuda, ptx, sass or resources");
+  verb->add_option("--stage", flags->stage, "open, typed (before all passes), a pass (the last one is what both engines begin with), plan (what the CPU engine runs), layout, cuda, ptx, sass or resources");
   verb->add_option("--arch", flags->arch, "the GPU to generate for: sm_80, sm_86, sm_89, sm_90a, sm_100a, sm_120a (that of this machine, else sm_90a)");
   verb->add_option("-I,--import-dir", flags->import_dirs, "a folder where imported files are looked for")->allow_extra_args(false);
   verb->footer("Example:\n"

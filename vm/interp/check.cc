@@ -38,6 +38,9 @@ bool RunResult::clean() const {
 
 Checker::Checker(const Plan& plan, absl::Span<const Buffer> buffers, const RunOptions& options, int64_t programs)
     : options_(options), cell_bytes_(plan.min_access_bytes), buffers_(buffers.size()), clock_(programs, 1) {
+  for (const Inst& inst : plan.code) {
+    synchronises_ |= inst.source != nullptr && isa::Info(inst.op).effect == isa::Effect::kReadsWrites;
+  }
   for (size_t i = 0; i < buffers.size(); ++i) {
     BufferState& state = buffers_[i];
     state.buffer = buffers[i];
@@ -174,8 +177,7 @@ bool Checker::NoteRead(const Access& access, int64_t lane, const Target& target)
       Conflict(access, lane, target, cell.write, true, false);
       reported = true;
     }
-    Epoch& slot = cell.read.program == kNobody || cell.read.program == now.program ? cell.read : cell.other_read;
-    slot = now;
+    NoteReader(access, cell, CellKey(target.buffer, c), now);
   }
   if (state.written == nullptr) return false;
   const auto first = state.written->begin() + target.offset;
@@ -183,6 +185,44 @@ bool Checker::NoteRead(const Access& access, int64_t lane, const Target& target)
   unwritten_ = target;
   unwritten_loc_ = access.inst.loc;
   return true;
+}
+
+// A slot is free for a reader of its own program, and for one that comes after the reader it holds: a write that is ordered after the new reader
+// is ordered after the old one too. A plain read never gives way to an atomic one, which fewer writes conflict with.
+void Checker::NoteReader(const Access& access, Cell& cell, uint64_t key, const Epoch& now) {
+  const auto takes = [&](Epoch& slot) {
+    if (slot.program != kNobody) {
+      if (slot.program != now.program && !(synchronises_ && Ordered(slot, access.frame))) return false;
+      if (now.atomic && !slot.atomic) return false;
+    }
+    const uint32_t more = slot.more;
+    slot = now;
+    slot.more = more;
+    return true;
+  };
+  if (takes(cell.read) || takes(cell.other_read)) return;
+  constexpr int64_t kMostReaders = int64_t{1} << 24;
+  if (!synchronises_ || more_readers_count_ >= kMostReaders) {
+    const uint32_t more = cell.other_read.more;
+    cell.other_read = now;
+    cell.other_read.more = more;
+    return;
+  }
+  cell.other_read.more = 1;
+  Readers& readers = more_readers_[key];
+  std::vector<Epoch>& epochs = readers.epochs;
+  if (!epochs.empty() && epochs.back().program == now.program && (epochs.back().atomic || !now.atomic)) {
+    epochs.back() = now;
+    return;
+  }
+  if (epochs.size() >= readers.prune_at) {
+    const auto kept = std::remove_if(epochs.begin(), epochs.end(), [&](const Epoch& epoch) { return Ordered(epoch, access.frame); });
+    more_readers_count_ -= epochs.end() - kept;
+    epochs.erase(kept, epochs.end());
+    readers.prune_at = std::max<size_t>(8, 2 * epochs.size());
+  }
+  epochs.push_back(now);
+  ++more_readers_count_;
 }
 
 void Checker::NoteWrite(const Access& access, int64_t lane, const Target& target, uint64_t bits) {
@@ -199,6 +239,16 @@ void Checker::NoteWrite(const Access& access, int64_t lane, const Target& target
       const bool same_value = wrote && std::memcmp(target.memory, &bits, access.bytes) == 0;
       Conflict(access, lane, target, *other, wrote, same_value);
       reported = true;
+    }
+    if (cell.other_read.more != 0) {
+      const auto found = more_readers_.find(CellKey(target.buffer, c));
+      for (const Epoch& other : found->second.epochs) {
+        if (reported || (access.atomic && other.atomic) || Ordered(other, access.frame)) continue;
+        Conflict(access, lane, target, other, false, false);
+        reported = true;
+      }
+      more_readers_count_ -= static_cast<int64_t>(found->second.epochs.size());
+      more_readers_.erase(found);
     }
     cell.write = now;
     cell.read = cell.other_read = Epoch();

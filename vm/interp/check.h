@@ -4,9 +4,9 @@
 // bounds still belongs to the buffer it was computed from. Raw pointers keep their addresses and have no extent.
 //
 // Races are found by the happens-before order of programs (the epochs and vector clocks of FastTrack: Flanagan and Freund, PLDI 2009): every cell
-// of a buffer remembers its last writer and up to two readers; atomics with release publish a program's clock at their address, and atomics
-// with acquire join it. A third reader of a cell replaces the second, so a race can be missed when many programs read what one writes later,
-// but nothing that is ordered is ever reported.
+// of a buffer remembers its last writer and two readers, further readers stand in a table beside it; atomics with release publish a program's
+// clock at their address, and atomics with acquire join it. In a kernel without such atomics two readers tell as much as all. Where the table is
+// full a reader replaces the second, so a race may then be missed; nothing that is ordered is ever reported.
 #ifndef TILEVM_VM_INTERP_CHECK_H_
 #define TILEVM_VM_INTERP_CHECK_H_
 
@@ -72,9 +72,10 @@ class Checker {
   struct Epoch {
     uint32_t program = kNobody;
     uint32_t clock = 0;
-    uint32_t place : 31;  // index into places_
+    uint32_t place : 30;  // index into places_
     uint32_t atomic : 1;
-    Epoch() : place(0), atomic(0) {}
+    uint32_t more : 1;    // of Cell::other_read: further readers are in more_readers_
+    Epoch() : place(0), atomic(0), more(0) {}
   };
   struct Cell {
     Epoch write, read, other_read;
@@ -102,6 +103,8 @@ class Checker {
   Cell& CellAt(const Access& access, BufferState& state, int64_t index);
   bool Ordered(const Epoch& epoch, const Frame& frame) const;
   Epoch Now(const Access& access);
+  static uint64_t CellKey(int64_t buffer, int64_t cell) { return static_cast<uint64_t>(buffer) << 44 | static_cast<uint64_t>(cell); }
+  void NoteReader(const Access& access, Cell& cell, uint64_t key, const Epoch& now);
   void Conflict(const Access& access, int64_t lane, const Target& target, const Epoch& other, bool other_wrote, bool same_value);
   static Place PlaceOf(const Target& target);
 
@@ -123,6 +126,13 @@ class Checker {
   std::map<std::tuple<ReportKind, const Inst*, int64_t>, int64_t> report_of_;  // -> index into reports_; -1 for a dropped one
   int64_t dropped_ = 0;
   int64_t page_bytes_ = 0;
+  bool synchronises_ = false;  // the kernel has atomics
+  struct Readers {
+    std::vector<Epoch> epochs;
+    size_t prune_at = 8;
+  };
+  absl::flat_hash_map<uint64_t, Readers> more_readers_;
+  int64_t more_readers_count_ = 0;
   Cell nowhere_;  // stands in once the memory for cells is used up
 };
 

@@ -188,6 +188,45 @@ TEST_F(Checked, WithoutTheLockItIsARace) {
   EXPECT_EQ(result.reports[0].kind, ReportKind::kRace);
 }
 
+// Programs 0 and 2 tell program 3 that they have read; program 1 does not, and it read between them.
+TEST_F(Checked, TheThirdReaderIsNotForgotten) {
+  const auto readers_then_a_writer = [](int64_t silent) {
+    KernelBuilder b;
+    const ValueId flags = b.Pointer(DType::kI32, "flags"), x = b.Pointer(DType::kI32, "x"), out = b.Pointer(DType::kI32, "out");
+    const ValueId pid = b.ProgramId();
+    b.If(
+        b.Do(Op::kLt, {pid, b.Int(3)}), {},
+        [&](Values) -> Values {
+          b.StoreAt(out, pid, b.LoadAt(x, b.Int(0)));
+          b.If(
+              b.Do(Op::kNe, {pid, b.Int(silent)}), {},
+              [&](Values) -> Values {
+                b.Atomic(Op::kAtomicXchg, {b.PtrAdd(flags, pid), b.Int(1)}, "release");
+                return {};
+              },
+              [&](Values) -> Values { return {}; });
+          return {};
+        },
+        [&](Values) -> Values {
+          for (int64_t i = 0; i < 3; ++i) b.Atomic(Op::kAtomicAdd, {b.PtrAdd(flags, b.Int(i)), b.Int(0)}, "acquire");
+          b.StoreAt(x, b.Int(0), b.Int(9));
+          return {};
+        });
+    return b;
+  };
+  for (int64_t silent = 0; silent < 4; ++silent) {
+    data_ = {{0, 0, 0}, {5}, {0, 0, 0}};
+    buffers_.clear();
+    KernelBuilder b = readers_then_a_writer(silent);
+    const RunResult result = Go(b, 4);
+    ASSERT_EQ(result.reports.size(), silent < 3 ? 1u : 0u) << silent;
+    if (silent < 3) {
+      EXPECT_EQ(result.reports[0].kind, ReportKind::kRace);
+      EXPECT_EQ(result.reports[0].other_program[0], silent);
+    }
+  }
+}
+
 TEST_F(Checked, UninitialisedIsReportedWhereItIsUsed) {
   data_ = {{0, 0, 0, 0}, {0, 0, 0, 0}};
   buffers_ = {BufferOf(data_[0], DType::kI32, "empty"), BufferOf(data_[1], DType::kI32, "out")};
@@ -410,6 +449,55 @@ TEST_P(Waiting, WithABackoffCounter) {
         return {};
       });
   EXPECT_EQ(Go(b, 2).message(), "");
+}
+
+// A `for` that polls waits like a while; its turns are not used up while nothing happens.
+TEST_P(Waiting, InABoundedLoop) {
+  data_ = {{0}, {0}};
+  KernelBuilder b;
+  const ValueId flag = b.Pointer(DType::kI32, "flag");
+  const ValueId out = b.Pointer(DType::kI32, "out");
+  b.If(
+      b.Do(Op::kEq, {b.ProgramId(), b.Int(0)}), {},
+      [&](Values) -> Values {
+        const Values seen = b.Block({isa::ScalarType(DType::kI32)}, [&](Values) -> Values {
+          b.For(b.Int(0), b.Int(100), b.Int(1), {}, [&](Values) -> Values {
+            b.If(
+                b.Do(Op::kNe, {b.Atomic(Op::kAtomicAdd, {flag, b.Int(0)}), b.Int(0)}), {}, [&](Values) -> Values { return b.Exit(0, {b.Int(7)}); },
+                [&](Values) -> Values { return {}; });
+            return {};
+          });
+          return {b.Int(-1)};
+        });
+        b.StoreAt(out, b.Int(0), seen[0]);
+        return {};
+      },
+      [&](Values) -> Values {
+        b.Atomic(Op::kAtomicXchg, {flag, b.Int(1)});
+        return {};
+      });
+  EXPECT_EQ(Go(b, 2).message(), "");
+  EXPECT_EQ(data_[1][0], 7);
+}
+
+// Where nobody ever changes what it polls, the loop ends by itself.
+TEST_P(Waiting, ABoundedLoopIsNoDeadlock) {
+  data_ = {{0}, {0, 0, 0}};
+  KernelBuilder b;
+  const ValueId flag = b.Pointer(DType::kI32, "flag");
+  const ValueId out = b.Pointer(DType::kI32, "out");
+  const Values seen = b.Block({isa::ScalarType(DType::kI32)}, [&](Values) -> Values {
+    b.For(b.Int(0), b.Int(1000000000), b.Int(1), {}, [&](Values) -> Values {
+      b.If(
+          b.Do(Op::kNe, {b.Atomic(Op::kAtomicAdd, {flag, b.Int(0)}), b.Int(0)}), {}, [&](Values) -> Values { return b.Exit(0, {b.Int(7)}); },
+          [&](Values) -> Values { return {}; });
+      return {};
+    });
+    return {b.Int(-1)};
+  });
+  b.StoreAt(out, b.ProgramId(), seen[0]);
+  EXPECT_EQ(Go(b, 3).message(), "");
+  EXPECT_EQ(data_[1], (std::vector<int32_t>{-1, -1, -1}));
 }
 
 // Many programs that count while they wait for the last one.

@@ -264,10 +264,12 @@ class Compiler {
     const Liveness::Span span = live_.spans[&op];
     const ir::Region& body = op.regions[0];
     const ValueId bounds[] = {op.operands[0], op.operands[1], op.operands[2]};
-    const int64_t loop = NewLoop(op, false);
+    const bool may_wait = MayWait(op);
+    const int64_t loop = NewLoop(op, may_wait, /*bounded=*/true);
     Inst& init = Emit(RunForInit, op);
     init.in = UseAll(bounds);
     init.imm[0] = loop;
+    if (may_wait) Emit(RunLoopEnter, op).imm[0] = loop;
     const PendingMoves enter = EmitPending(op, 3);
     Free(span.start);
     EnterRegion(body);
@@ -283,6 +285,13 @@ class Compiler {
     TILEVM_RETURN_IF_ERROR(EmitRegion(body));
     const ir::Op& last = body.ops.back();
     if (last.op == isa::Op::kYield) {
+      if (may_wait) {
+        Inst& edge = Emit(RunBackEdge, op);
+        edge.imm[0] = loop;
+        edge.imm[1] = Reads(body, body.args[0]) ? 1 : 0;  // each iteration is another one
+        edge.in = UseAll(last.operands);
+        edge.out = UseAll(carried);
+      }
       const PendingMoves back = EmitPending(last, 0);
       Free(live_.spans[&last].start);
       ResolveInLoop(back, carried, span, live_.spans[&last].start);
@@ -489,8 +498,8 @@ class Compiler {
     return captured;
   }
 
-  int64_t NewLoop(const ir::Op& op, bool may_wait) {
-    plan_->loops.push_back({op.loc, may_wait});
+  int64_t NewLoop(const ir::Op& op, bool may_wait, bool bounded = false) {
+    plan_->loops.push_back({op.loc, may_wait, bounded});
     plan_->may_wait |= may_wait;
     return static_cast<int64_t>(plan_->loops.size()) - 1;
   }

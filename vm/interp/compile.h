@@ -43,8 +43,8 @@ void RunBranchIfFalse(Frame& frame, const Inst& inst);
 void RunMoves(Frame& frame, const Inst& inst);
 void RunForInit(Frame& frame, const Inst& inst);     // in: lo, hi, step; imm[0]: loop
 void RunForTest(Frame& frame, const Inst& inst);     // out: iv; target: where the loop ends
-void RunLoopEnter(Frame& frame, const Inst& inst);   // a while loop that may wait begins
-void RunBackEdge(Frame& frame, const Inst& inst);    // in: yielded, out: carried; imm[0]: loop
+void RunLoopEnter(Frame& frame, const Inst& inst);   // a loop that may wait begins
+void RunBackEdge(Frame& frame, const Inst& inst);    // in: yielded, out: carried; imm[0]: loop, imm[1]: iterations differ by themselves
 void RunEnd(Frame& frame, const Inst& inst);
 
 }  // namespace tilevm::vm

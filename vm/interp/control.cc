@@ -87,7 +87,7 @@ void RunLoopEnter(Frame& frame, const Inst& inst) { BeginIteration(frame, frame.
 // An iteration that changed no memory and carries on what it began with will repeat itself until another program changes memory.
 void RunBackEdge(Frame& frame, const Inst& inst) {
   LoopState& loop = frame.loops[inst.imm[0]];
-  bool same = loop.writes == frame.writes;
+  bool same = loop.writes == frame.writes && inst.imm[1] == 0;
   for (size_t i = 0; same && i < inst.in.size(); ++i) same = SameValue(frame.reg(inst.in[i]), frame.reg(inst.out[i]), *inst.in[i].type);
   if (same) {
     frame.stop = Stop::kBlocked;

@@ -8,7 +8,7 @@
 // branch, an address or an atomic, 32-bit offsets that wrapped, duplicate store addresses in a tile with different values, gathers out of
 // range and misaligned pointers; the run goes on after a report.
 //
-// Programs may wait for each other in `while` loops: a program whose iteration changed nothing gives way to the others, and when all wait and no
+// Programs may wait for each other in loops: a program whose iteration changed nothing gives way to the others, and when all wait and no
 // memory changed, the deadlock is an error that names the loops.
 #ifndef TILEVM_VM_INTERP_INTERP_H_
 #define TILEVM_VM_INTERP_INTERP_H_
@@ -120,6 +120,8 @@ struct CompileOptions {
 
 absl::StatusOr<std::shared_ptr<const Plan>> Compile(const ir::Kernel& kernel, const CompileOptions& options = {});
 absl::StatusOr<RunResult> Run(const Plan& plan, absl::Span<const Arg> args, absl::Span<const Buffer> buffers, const RunOptions& options);
+// As text, an instruction a line.
+std::string Print(const Plan& plan);
 // Compile and Run.
 absl::StatusOr<RunResult> Run(const ir::Kernel& kernel, absl::Span<const Arg> args, absl::Span<const Buffer> buffers, const RunOptions& options);
 

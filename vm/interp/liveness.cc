@@ -56,8 +56,9 @@ class Walk {
       if (repeats) loops_.push_back({start, {}});
       for (const ir::Region& region : op.regions) Region(region);
       const int end = position_++;
-      if (op.op == isa::Op::kWhile && MayWait(op)) {
-        for (ir::ValueId id : op.regions[0].args) Use(id, end);
+      if (MayWait(op)) {
+        const std::vector<ir::ValueId>& args = op.regions[0].args;
+        for (size_t i = op.op == isa::Op::kFor ? 1 : 0; i < args.size(); ++i) Use(args[i], end);
       }
       if (IsCombine(op.op)) {  // the operands are read while the region runs
         for (ir::ValueId id : op.operands) Use(id, end);
@@ -101,7 +102,44 @@ bool ReadsMemory(const ir::Region& region) {
   return false;
 }
 
-bool MayWait(const ir::Op& op) { return op.op == isa::Op::kWhile && (ReadsMemory(op.regions[0]) || ReadsMemory(op.regions[1])); }
+namespace {
+
+bool Leaves(const ir::Region& region) {
+  for (const ir::Op& op : region.ops) {
+    if (op.op == isa::Op::kExit) return true;
+    for (const ir::Region& inner : op.regions) {
+      if (Leaves(inner)) return true;
+    }
+  }
+  return false;
+}
+
+bool Polls(const ir::Region& region) {
+  for (const ir::Op& op : region.ops) {
+    if (isa::Info(op.op).effect == isa::Effect::kReadsWrites || (op.op == isa::Op::kLoad && op.BoolAttr("volatile"))) return true;
+    for (const ir::Region& inner : op.regions) {
+      if (Polls(inner)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool Reads(const ir::Region& region, ir::ValueId id) {
+  for (const ir::Op& op : region.ops) {
+    if (std::find(op.operands.begin(), op.operands.end(), id) != op.operands.end()) return true;
+    for (const ir::Region& inner : op.regions) {
+      if (Reads(inner, id)) return true;
+    }
+  }
+  return false;
+}
+
+bool MayWait(const ir::Op& op) {
+  if (op.op == isa::Op::kWhile) return ReadsMemory(op.regions[0]) || ReadsMemory(op.regions[1]);
+  return op.op == isa::Op::kFor && Leaves(op.regions[0]) && Polls(op.regions[0]);
+}
 
 Liveness ComputeLiveness(const ir::Kernel& kernel) {
   Liveness liveness;

@@ -22,7 +22,9 @@ struct Liveness {
 
 bool IsCombine(isa::Op op);  // reduce, scan, map_elementwise: the region combines scalars
 bool ReadsMemory(const ir::Region& region);
-// A while loop that reads memory may wait for other programs: what it carries is compared at the back edge, so its arguments live until then.
+bool Reads(const ir::Region& region, ir::ValueId id);  // anywhere in it
+// A while loop that reads memory, and a for loop that polls (atomics, volatile loads) and can be left early, may wait for other programs: what it
+// carries is compared at the back edge, so its arguments live until then.
 bool MayWait(const ir::Op& op);
 Liveness ComputeLiveness(const ir::Kernel& kernel);
 

@@ -138,7 +138,8 @@ struct RegisterPlan {
 
 struct LoopInfo {
   Loc loc;
-  bool may_wait = false;  // a while loop that reads memory
+  bool may_wait = false;  // it may wait for another program (liveness.h)
+  bool bounded = false;   // a for loop: it ends by itself
 };
 
 class Plan {

@@ -172,15 +172,19 @@ class Worker {
   // All programs of this worker wait. False if that holds for every worker and no memory changed: a deadlock.
   bool WaitForChange() {
     const uint64_t version = run_.memory_version.load(std::memory_order_acquire);
+    int64_t bounded = 0;
     for (const auto& frame : waiting_) {
       if (frame->seen_version != version) return true;
+      bounded += run_.plan->loops[frame->waiting_loop].bounded ? 1 : 0;
     }
     {
       std::lock_guard<std::mutex> lock(run_.mutex);
       if (run_.idle_version != version) {
         run_.idle_version = version;
         run_.idle_workers = 0;
+        run_.idle_bounded = 0;
       }
+      run_.idle_bounded += bounded;
       ++run_.idle_workers;  // leaves the count only when the version changes, which starts a new one
     }
     while (true) {
@@ -189,7 +193,17 @@ class Worker {
       {
         std::lock_guard<std::mutex> lock(run_.mutex);
         // Workers that are done have left; the others must all be here, having seen this version.
-        if (run_.idle_version == version && run_.idle_workers + run_.done_workers == workers_) break;
+        if (run_.idle_version == version && run_.idle_workers + run_.done_workers == workers_) {
+          if (run_.idle_bounded == 0) break;
+          // Nothing will change: the iterations that a `for` has left would repeat the last one.
+          if (bounded > 0) {
+            for (const auto& frame : waiting_) {
+              if (run_.plan->loops[frame->waiting_loop].bounded) frame->loops[frame->waiting_loop].remaining = 0;
+            }
+            run_.memory_version.fetch_add(1, std::memory_order_acq_rel);  // wakes the other workers too
+            return true;
+          }
+        }
       }
       std::this_thread::yield();
     }

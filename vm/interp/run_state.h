@@ -34,6 +34,7 @@ struct RunState {
   int64_t failed_program = -1;
   int idle_workers = 0;                     // all of whose programs wait, having seen idle_version
   uint64_t idle_version = 0;
+  int64_t idle_bounded = 0;                 // programs among theirs that wait in a `for`
   int done_workers = 0;                     // that have left
 
   void Print(absl::string_view text);
