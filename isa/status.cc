@@ -1,6 +1,7 @@
 // Locs travel in a status payload as text, one "kind file line col message" record a line; FormatDiagnostic prints them with the source line.
 #include "isa/status.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "absl/strings/numbers.h"
@@ -52,7 +53,12 @@ std::string PlaceText(Loc loc, const std::vector<SourceFile>& files) {
   return absl::StrCat(name, ":", loc.line, ":", loc.col, ": ");
 }
 
-// The source line with a caret under loc.col; empty if the text is not there. Tabs are kept in the caret line so that both lines align.
+constexpr size_t kMaxColumns = 160;  // of an echoed source line
+
+bool StartsCharacter(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) != 0x80; }
+
+// The source line with a caret under loc.col; empty if the text is not there. Tabs are kept in the caret line so that both lines align. Of a long
+// line only what stands around the caret is shown.
 std::string Excerpt(Loc loc, const std::vector<SourceFile>& files) {
   if (loc.file < 0 || loc.file >= static_cast<int32_t>(files.size())) return "";
   absl::string_view text = files[loc.file].text;
@@ -64,9 +70,22 @@ std::string Excerpt(Loc loc, const std::vector<SourceFile>& files) {
   text = text.substr(0, text.find('\n'));
   if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
   if (text.empty()) return "";
-  std::string caret;
-  for (int32_t i = 0; i + 1 < loc.col && i < static_cast<int32_t>(text.size()); ++i) caret += text[i] == '\t' ? '\t' : ' ';
-  return absl::StrCat(text, "\n", caret, "^\n");
+  size_t at = std::min(loc.col > 0 ? static_cast<size_t>(loc.col) - 1 : 0, text.size());
+  absl::string_view before, after;
+  if (text.size() > kMaxColumns) {
+    size_t begin = at > kMaxColumns / 2 ? at - kMaxColumns / 2 : 0;
+    size_t end = std::min(text.size(), begin + kMaxColumns);
+    begin = std::min(begin, end > kMaxColumns ? end - kMaxColumns : 0);
+    while (begin > 0 && begin < text.size() && !StartsCharacter(text[begin])) --begin;
+    while (end < text.size() && !StartsCharacter(text[end])) ++end;
+    if (begin > 0) before = "...";
+    if (end < text.size()) after = "...";
+    text = text.substr(begin, end - begin);
+    at = at - begin;
+  }
+  std::string caret(before.size(), ' ');
+  for (size_t i = 0; i < at; ++i) caret += text[i] == '\t' ? '\t' : ' ';
+  return absl::StrCat(before, text, after, "\n", caret, "^\n");
 }
 
 }  // namespace

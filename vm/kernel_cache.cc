@@ -95,7 +95,8 @@ absl::StatusOr<std::shared_ptr<const Plan>> CompiledKernel::plan() const {
 absl::StatusOr<std::shared_ptr<const CompiledKernel>> KernelCache::Get(absl::string_view program_key, specializer::Evaluator& evaluator,
                                                                        const Value& kernel, const specializer::SpecializationKey& key, bool* fresh,
                                                                        bool want_plan) {
-  std::string text = KeyText(program_key, kernel, key);
+  // A constexpr or a helper at module level that was edited since is another kernel.
+  std::string text = KeyText(absl::StrCat(program_key, evaluator.GlobalsKey(kernel)), kernel, key);
   {
     std::lock_guard<std::mutex> lock(mutex_);
     const auto it = index_.find(text);

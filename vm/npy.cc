@@ -220,10 +220,15 @@ absl::StatusOr<NpyArray> ParseNpy(absl::string_view bytes, std::optional<DType> 
   NpyArray array;
   array.dtype = header.dtype;
   array.shape = header.shape;
-  if (as.has_value() && *as != array.dtype && isa::StorageBytes(*as) == isa::StorageBytes(array.dtype)) {
+  if (as.has_value() && *as != array.dtype) {
     const bool bits = array.dtype == DType::kU8 || array.dtype == DType::kU16;
     const bool wants_bits = *as == DType::kBF16 || isa::IsFp8(*as);
-    if ((parsed.raw && !parsed.named) || (bits && wants_bits)) array.dtype = *as;
+    const bool same_width = isa::StorageBytes(*as) == isa::StorageBytes(array.dtype);
+    if (!same_width || !((parsed.raw && !parsed.named) || (bits && wants_bits))) {
+      return absl::InvalidArgumentError(absl::StrCat("its data is ", isa::Name(array.dtype), ", which is not read as ", isa::Name(*as),
+                                                     "; raw, uint16 and uint8 data of that width is"));
+    }
+    array.dtype = *as;
   }
   const int64_t item = isa::StorageBytes(array.dtype);
   const char* data = bytes.data() + header.data_offset;

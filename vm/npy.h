@@ -41,7 +41,7 @@ struct NpyArray {
 
 // bytes: the whole file, or enough of it to hold the header. kDataLoss with the place for a damaged one.
 absl::StatusOr<NpyHeader> ParseNpyHeader(absl::string_view bytes);
-// Whole file. `as`: the element type to give to raw data of its width (bf16, fp8), and to uint16 or uint8.
+// Whole file. `as`: the element type to give to raw data of its width (bf16, fp8), and to uint16 or uint8; other data has to be of that type.
 absl::StatusOr<NpyArray> ParseNpy(absl::string_view bytes, std::optional<isa::DType> as = std::nullopt);
 std::string NpyHeaderText(isa::DType dtype, const isa::Shape& shape);
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "vm/file.h"
 
@@ -67,9 +68,10 @@ TEST(Npy, RawDataIsBf16UnlessTold) {
   auto u16 = ReadNpy(File("big_endian_u2.npy"), DType::kBF16);
   ASSERT_TRUE(u16.ok());
   EXPECT_EQ(u16->dtype, DType::kBF16);
-  auto f32 = ReadNpy(File("f32_2x3.npy"), DType::kI32);  // not raw: keeps its own type
-  ASSERT_TRUE(f32.ok());
-  EXPECT_EQ(f32->dtype, DType::kF32);
+  auto f32 = ReadNpy(File("f32_2x3.npy"), DType::kI32);  // not raw
+  EXPECT_THAT(std::string(f32.status().message()), testing::HasSubstr("its data is f32, which is not read as i32"));
+  EXPECT_FALSE(ReadNpy(File("f32_2x3.npy"), DType::kBF16).ok());
+  EXPECT_TRUE(ReadNpy(File("f32_2x3.npy"), DType::kF32).ok());
 }
 
 TEST(Npy, RoundTripOfEveryDType) {

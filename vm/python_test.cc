@@ -85,5 +85,350 @@ assert counter() == 11
   EXPECT_TRUE(absl::StrContains(RunBody("a = 1\na += [5]\n"), "TypeError: unsupported operand types for +: 'int' and 'list'"));
 }
 
+TEST(Python, ImportsThatFailTakeTheExceptBranch) {
+  EXPECT_EQ(RunBody(R"py(
+try:
+    import apex
+    HAS_APEX = True
+except ModuleNotFoundError:
+    HAS_APEX = False
+assert not HAS_APEX
+try:
+    import numpy as np
+except ImportError:
+    np = None
+assert np is None
+try:
+    from torch import frobnicate
+    found = True
+except ImportError as e:
+    found = False
+    assert "cannot import name 'frobnicate' from 'torch'" in str(e)
+assert not found
+try:
+    import triton.no_such_module
+    found = True
+except ImportError:
+    found = False
+assert not found
+try:
+    import json
+    import os.path
+    import torch.nn.functional as F2
+    from triton.tools.tensor_descriptor import TensorDescriptor
+    from triton.language.extra import libdevice
+    import triton.language as tl
+    from triton.language import make_tensor_descriptor
+    found = True
+except ImportError:
+    found = False
+assert found
+def inside():
+    try:
+        import not_there
+    except ImportError:
+        return 1
+    return 0
+assert inside() == 1
+import never_used_elsewhere
+)py"),
+            "");
+}
+
+TEST(Python, AttributesOfModules) {
+  EXPECT_EQ(RunBody(R"py(
+import triton.language as tl
+assert getattr(torch, "nope", None) is None
+assert getattr(torch, "nope", 7) == 7
+assert not hasattr(torch, "nope") and hasattr(torch, "zeros") and hasattr(torch, "float16") and hasattr(torch, "nn")
+assert hasattr(tl, "make_tensor_descriptor") and hasattr(tl, "float32") and hasattr(tl, "dot") and not hasattr(tl, "nope")
+assert hasattr(triton, "jit") and not hasattr(triton, "nope")
+assert getattr(torch, "ones")(2).sum() == 2
+try:
+    torch.bogus and 1
+    caught = False
+except AttributeError:
+    caught = True
+assert caught
+)py"),
+            "");
+  EXPECT_TRUE(absl::StrContains(RunBody("if torch.bogus:\n    pass\n"), "test.py:4:1: error: AttributeError: module 'torch' has no attribute 'bogus'"))
+      << RunBody("if torch.bogus:\n    pass\n");
+  EXPECT_TRUE(absl::StrContains(RunBody("import foo\nif foo.bar:\n    pass\n"), "ModuleNotFoundError: No module named 'foo'"));
+  EXPECT_TRUE(absl::StrContains(RunBody("getattr(torch, 'bogus')\n"), "AttributeError: module 'torch' has no attribute 'bogus'"));
+}
+
+TEST(Python, TheLibraryThatProgramsLeanOn) {
+  EXPECT_EQ(RunBody(R"py(
+import os, sys, time, argparse
+assert os.path.join("a", "b/", "c") == "a/b/c" and os.path.join("a", "/b") == "/b" and os.path.join("", "b") == "b"
+assert os.path.dirname("/a/b.py") == "/a" and os.path.basename("/a/b.py") == "b.py" and os.path.dirname("/b") == "/" and os.path.split("c") == ("", "c")
+assert os.path.splitext("a/b.tar.gz") == ("a/b.tar", ".gz") and os.path.splitext(".bashrc") == (".bashrc", "") and os.path.splitext("a.b/c") == ("a.b/c", "")
+assert os.path.exists("/") and os.path.isdir("/") and not os.path.isfile("/") and not os.path.exists("/no/such/file")
+assert os.path.abspath("/a/../b/./c") == "/b/c"
+t = time.perf_counter()
+time.sleep(0.001)
+assert time.perf_counter() - t >= 0.001
+assert time.time() > 1.6e9 and isinstance(time.time_ns(), int)
+assert len(sys.argv) == 1
+parser = argparse.ArgumentParser(description="x")
+parser.add_argument("--rows", "-r", type=int, default=4, help="y")
+parser.add_argument("--dry-run", action="store_true")
+parser.add_argument("--dtype", choices=["f16", "f32"], default="f32")
+parser.add_argument("names", nargs="*")
+args = parser.parse_args()
+assert args.rows == 4 and args.dry_run is False and args.dtype == "f32"
+args = parser.parse_args(["--rows", "7", "--dry-run", "--dtype=f16", "a", "b"])
+assert args.rows == 7 and args.dry_run and args.dtype == "f16" and args.names == ["a", "b"]
+)py"),
+            "");
+  EXPECT_TRUE(absl::StrContains(RunBody("import argparse\np = argparse.ArgumentParser()\np.add_argument('n', type=int)\np.parse_args()\n"),
+                                "the following arguments are required: n"));
+}
+
+TEST(Python, ExitEndsTheProgram) {
+  EXPECT_EQ(RunBody("import sys\nprint('a')\nsys.exit()\nprint('b')\n"), "");
+  EXPECT_EQ(printed, "a\n");
+  EXPECT_EQ(RunBody("import sys\nsys.exit(0)\nassert False\n"), "");
+  EXPECT_EQ(RunBody("raise SystemExit\n"), "");
+  EXPECT_TRUE(absl::StrContains(RunBody("import sys\nsys.exit(3)\n"), "test.py:5:1: error: SystemExit: 3"));
+  EXPECT_EQ(RunBody("import sys\ntry:\n    sys.exit(3)\nexcept Exception:\n    assert False\nexcept SystemExit as e:\n    print('caught', e)\n"), "");
+  EXPECT_EQ(printed, "caught 3\n");
+}
+
+TEST(Python, NumbersThatADTypeDoesNotHold) {
+  EXPECT_TRUE(absl::StrContains(RunBody("torch.tensor([1, 300], dtype=torch.int8)\n"),
+                                "test.py:4:1: error: RuntimeError: value cannot be converted to type int8_t without overflow (it is 300)"));
+  EXPECT_TRUE(absl::StrContains(RunBody("torch.full((2,), 2**31, dtype=torch.int32)\n"), "value cannot be converted to type int without overflow"));
+  EXPECT_TRUE(absl::StrContains(RunBody("torch.tensor(2**63)\n"), "value cannot be converted to type int64_t without overflow"));
+  EXPECT_TRUE(absl::StrContains(RunBody("torch.full((2,), 1e6, dtype=torch.float16)\n"), "value cannot be converted to type at::Half without overflow"));
+  EXPECT_TRUE(absl::StrContains(RunBody("torch.full((2,), float('nan'), dtype=torch.int32)\n"), "value cannot be converted to type int without overflow"));
+  EXPECT_TRUE(absl::StrContains(RunBody("x = torch.zeros(2, dtype=torch.uint8)\nx[0] = 256\n"), "value cannot be converted to type uint8_t without overflow"));
+  EXPECT_TRUE(absl::StrContains(RunBody("torch.ones(3).expand(-2)\n"), "the expanded size (-2) of dimension 0 isn't allowed"));
+  EXPECT_TRUE(absl::StrContains(RunBody("torch.ones(3).expand(-1, 3)\n"), "the expanded size (-1) of dimension 0, which the tensor does not have, isn't allowed"));
+  EXPECT_EQ(RunBody(R"py(
+assert torch.tensor([-128, 127], dtype=torch.int8).tolist() == [-128, 127]
+assert torch.full((2,), -1, dtype=torch.uint8).tolist() == [255, 255]
+assert torch.full((1,), 2**64 - 1, dtype=torch.uint64).dtype == torch.uint64
+assert torch.tensor([float('inf')], dtype=torch.float16).isinf().all()
+assert torch.tensor([2**70], dtype=torch.float64).tolist() == [2.0**70]
+assert torch.full((2,), 1.75, dtype=torch.int32).tolist() == [1, 1]
+assert torch.ones(3, 1).expand(-1, 4).shape == (3, 4)
+)py"),
+            "");
+}
+
+TEST(Python, TypesAndShapesPrintAsTorchPrintsThem) {
+  EXPECT_EQ(RunBody(R"py(
+import triton.language as tl
+x = torch.ones(2, 3, dtype=torch.bfloat16)
+print(x.dtype, torch.bool, torch.int64, torch.float8_e4m3fn)
+print(x.shape, x.size(), x.shape[1:], x.stride(), f"{x.shape} {x.dtype}")
+print(tl.float32, [torch.float16])
+assert x.dtype == torch.bfloat16 and x.shape == (2, 3) and isinstance(x.shape, torch.Size) and isinstance(x.shape, tuple)
+m, n = x.shape
+assert {torch.float16: 1}[torch.float16] == 1 and str(x.dtype).split(".")[-1] == "bfloat16"
+assert torch.zeros(x.shape).shape == x.shape and x.shape + (1,) == (2, 3, 1)
+)py"),
+            "");
+  EXPECT_EQ(printed,
+            "torch.bfloat16 torch.bool torch.int64 torch.float8_e4m3fn\n"
+            "torch.Size([2, 3]) torch.Size([2, 3]) torch.Size([3]) (3, 1) torch.Size([2, 3]) torch.bfloat16\n"
+            "fp32 [torch.float16]\n");
+}
+
+TEST(Python, GeneratorsSuperAndDefaultdict) {
+  EXPECT_EQ(RunBody(R"py(
+from collections import defaultdict
+def squares(n):
+    for i in range(n):
+        if i == 3:
+            return
+        yield i * i
+def both():
+    yield "a"
+    yield from squares(10)
+    yield
+assert list(squares(2)) == [0, 1] and list(both()) == ["a", 0, 1, 4, None]
+assert [x + 1 for x in squares(3)] == [1, 2, 5] and next(squares(1)) == 0 and sum(squares(9)) == 5
+d = defaultdict(list)
+d["a"].append(1)
+d["a"].append(2)
+d["b"] += [3]
+assert d == {"a": [1, 2], "b": [3]} and "c" not in d and d.get("c") is None
+n = defaultdict(int)
+for c in "abca":
+    n[c] += 1
+assert n["a"] == 2
+class Base:
+    def __init__(self, x):
+        self.x = x
+    def name(self):
+        return "base"
+    @property
+    def twice(self):
+        return 2 * self.x
+class Derived(Base):
+    def __init__(self, x, y):
+        super().__init__(x)
+        self.y = y
+    def name(self):
+        return "derived " + super().name()
+    @property
+    def twice(self):
+        return super().twice + 1
+e = Derived(1, 2)
+assert e.x == 1 and e.y == 2 and e.name() == "derived base" and e.twice == 3
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.n = 4
+assert Layer().n == 4
+class MyError(ValueError):
+    def __init__(self, message, code):
+        super().__init__(message)
+        self.code = code
+try:
+    raise MyError("bad", 7)
+except ValueError as err:
+    assert str(err) == "bad" and err.code == 7
+)py"),
+            "");
+  EXPECT_TRUE(absl::StrContains(RunBody("def f():\n    while True:\n        yield 1\nf()\n"), "test.py:6:9: error: a generator of more than 262144 values"));
+}
+
+// Each raise of an exception that holds exceptions costs the same.
+TEST(Python, ChainsOfExceptionsAreLinear) {
+  EXPECT_EQ(RunBody(R"py(
+e = ValueError("first")
+for i in range(20000):
+    try:
+        raise ValueError(e)
+    except ValueError as x:
+        e = x
+assert str(e) == "first"
+)py"),
+            "");
+}
+
+// --- kernels seen from the host ---
+
+constexpr absl::string_view kScale = R"py(
+import triton.language as tl
+@triton.jit
+def scale(x, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + i, tl.load(x + i, mask=i < n) * FACTOR, mask=i < n)
+)py";
+
+TEST(Launch, GivesAHandle) {
+  EXPECT_EQ(RunBody(absl::StrCat("import triton.language as tl\nFACTOR = tl.constexpr(2)\n", kScale, R"py(
+x = torch.ones(100)
+h = scale[(4,)](x, 100, BLOCK=32, num_warps=8)
+assert h.metadata.num_warps == 8 and h.metadata.num_stages == 3 and h.metadata.name == "scale" and h.metadata.shared >= 0
+assert h.n_regs > 0 and h.n_spills == 0 and "ptx" in h.asm.keys() and h.asm.get("ptx") is None
+h[(4,)](x, 100, BLOCK=32)
+assert x.tolist() == [4.0] * 100
+)py")),
+            "");
+  EXPECT_TRUE(absl::StrContains(RunBody(absl::StrCat("import triton.language as tl\nFACTOR = tl.constexpr(2)\n", kScale, "x = torch.ones(4)\nprint(scale[(1,)](x, 4, BLOCK=4).asm['ptx'])\n")),
+                                "asm['ptx']: the CPU engine makes no such text"));
+}
+
+TEST(Launch, AutotunedKernelsTellTheirChoice) {
+  EXPECT_EQ(RunBody(R"py(
+import triton.language as tl
+@triton.autotune(configs=[triton.Config({'BLOCK': 32}, num_warps=2), triton.Config({'BLOCK': 64})], key=['n'])
+@triton.jit
+def fill(x, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + i, BLOCK, mask=i < n)
+try:
+    fill.best_config
+    early = True
+except AttributeError:
+    early = False
+assert not early and len(fill.cache) == 0
+x = torch.zeros(100)
+fill[lambda meta: (triton.cdiv(100, meta['BLOCK']),)](x, 100)
+assert fill.best_config.kwargs['BLOCK'] == 32 and fill.best_config.num_warps == 2
+assert len(fill.configs) == 2 and len(fill.cache) == 1
+fill[(4,)](x, 90)
+assert len(fill.cache) == 2
+)py"),
+            "");
+}
+
+// Issue C081 inside one program: an edited constexpr, and an edited helper, are another kernel.
+TEST(Launch, SeesEditedGlobals) {
+  EXPECT_EQ(RunBody(absl::StrCat("import triton.language as tl\nFACTOR = tl.constexpr(2)\n", kScale, R"py(
+x = torch.ones(4)
+scale[(1,)](x, 4, BLOCK=4)
+assert x.tolist() == [2.0] * 4
+FACTOR = tl.constexpr(5)
+scale[(1,)](x, 4, BLOCK=4)
+assert x.tolist() == [10.0] * 4
+FACTOR = tl.constexpr(2)
+scale[(1,)](x, 4, BLOCK=4)
+assert x.tolist() == [20.0] * 4
+@triton.jit
+def change(v):
+    return v + 1
+@triton.jit
+def apply(x):
+    tl.store(x, change(tl.load(x)))
+y = torch.zeros(1)
+apply[(1,)](y)
+@triton.jit
+def change(v):
+    return v * 10
+apply[(1,)](y)
+assert y.item() == 10.0
+)py")),
+            "");
+}
+
+TEST(Launch, AnEmptyGridIsNoLaunch) {
+  EXPECT_EQ(RunBody(absl::StrCat("import triton.language as tl\nFACTOR = tl.constexpr(2)\n", kScale, R"py(
+x = torch.ones(4)
+h = scale[(0,)](x, 4, BLOCK=4)
+assert x.tolist() == [1.0] * 4 and h.metadata.name == "scale"
+)py")),
+            "");
+  EXPECT_TRUE(absl::StrContains(RunBody(absl::StrCat("import triton.language as tl\nFACTOR = tl.constexpr(2)\n", kScale, "scale[(-1,)](torch.ones(4), 4, BLOCK=4)\n")),
+                                "scale: grid extent of axis 0 is -1; it cannot be negative"));
+}
+
+TEST(Launch, PlainFunctionsAreNotForKernels) {
+  const absl::string_view body = R"py(
+import triton.language as tl
+def twice(n):
+    return 2 * n
+@triton.jit
+def k(x, N: tl.constexpr):
+    tl.store(x, twice(N))
+k[(1,)](torch.zeros(1), 3)
+)py";
+  EXPECT_TRUE(absl::StrContains(RunBody(body), "test.py:10:17: error: 'twice' is a plain Python function; a kernel calls functions under @triton.jit")) << RunBody(body);
+  EXPECT_EQ(RunBody(R"py(
+import triton.language as tl
+@triton.constexpr_function
+def twice(n):
+    return helper(n)
+def helper(n):
+    return 2 * n
+@tl.constexpr
+def thrice(n):
+    return 3 * n
+@triton.jit
+def k(x, N: tl.constexpr):
+    tl.store(x, twice(N) + thrice(N))
+x = torch.zeros(1)
+k[(1,)](x, 3)
+assert x.item() == 15.0
+)py"),
+            "");
+}
+
 }  // namespace
 }  // namespace tilevm::vm

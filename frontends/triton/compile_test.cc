@@ -766,7 +766,9 @@ cell [a]
     set_global %0, a
 
 function g ()
-    stub "generators are not supported"
+    %0 = call @tilevm.generator
+    call @tilevm.yield, %0, 1
+    return %0
 
 cell [g]
     %0 = make_function $g

@@ -90,6 +90,7 @@ class Lowering {
   void FunctionDef(const FunctionDefStmt* stmt);
   Reg FunctionValue(const FunctionDefStmt* stmt);
   void ClassDef(const ClassDefStmt* stmt);
+  Reg Yield(const YieldExpr* expr);
   Reg Lambda(const LambdaExpr* expr);
 
   // ---- lower_statement.cc ----
@@ -103,6 +104,7 @@ class Lowering {
   void Delete(const DeleteStmt* stmt);
   void Import(const ImportStmt* stmt);
   void ImportFrom(const ImportFromStmt* stmt);
+  Reg Imported(const std::string& path, const Span& span);
   void Assert(const AssertStmt* stmt);
 
   // ---- lower_control.cc ----
@@ -161,9 +163,13 @@ class Lowering {
   absl::flat_hash_set<absl::string_view> captured_;  // by functions inside this one
   absl::flat_hash_map<Reg, std::string> paths_;      // of modules that a function imports
   std::vector<Loop> loops_;
+  int try_depth_ = 0;             // bodies of try statements around: an import there may fail
   ReadMap reads_;                 // of the whole function
   NameSet defines_;               // globals that a cell sets
   std::vector<std::unique_ptr<std::string>> hidden_names_;
+  absl::string_view class_;       // whose body is being lowered, or whose method this is: super() means its bases
+  std::optional<Reg> self_;       // the first parameter of a method
+  std::optional<Reg> generator_;  // of a generator function: what it has yielded
   NameSet class_names_;           // of the class body being lowered: visible there, not in its methods
 };
 

@@ -18,6 +18,13 @@ isa::Reg Lowering::Call(const CallExpr* expr, bool wanted) {
   }
   std::vector<Reg> operands;
   std::vector<isa::StringId> names;
+  // super() in a method: its class, which is a name of the module, and its object.
+  if (const auto* callee = As<NameExpr>(expr->callee);
+      callee != nullptr && callee->name == "super" && expr->arguments.empty() && self_.has_value() && !FindLocal("super").has_value()) {
+    const Reg super = EmitValue(Op::kGlobal, callee->span, {}, Str("super"));
+    const Reg type = EmitValue(Op::kGlobal, callee->span, {}, Str(class_));
+    return EmitValue(Op::kCall, expr->span, {super, type, *self_});
+  }
   const auto* method = path.has_value() ? nullptr : As<AttributeExpr>(expr->callee);
   operands.push_back(Expression(method != nullptr ? method->object : expr->callee));
   Arguments(expr->arguments, &operands, &names);

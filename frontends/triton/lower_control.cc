@@ -275,7 +275,9 @@ void Lowering::Try(const TryStmt* stmt) {
   const std::vector<absl::string_view> names = Carried(assigned);
   // The else part follows the body in its region, where it sees what the body assigned.
   isa::Region body = InRegion(0, stmt->span, [&](const std::vector<Reg>&) {
+    try_depth_ += stmt->handlers.empty() ? 0 : 1;
     Statements(stmt->body);
+    try_depth_ -= stmt->handlers.empty() ? 0 : 1;
     Statements(stmt->else_body);
     YieldNames(names, stmt->span);
   });

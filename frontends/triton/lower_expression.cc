@@ -117,7 +117,7 @@ isa::Reg Lowering::Value(const Expr* expr, bool wanted) {
     case ExprKind::kDict: return Dict(As<DictExpr>(expr));
     case ExprKind::kComprehension: return Comprehension(As<ComprehensionExpr>(expr));
     case ExprKind::kAwait: return Stub(expr->span, "await is not supported");
-    case ExprKind::kYield: return Stub(expr->span, "generators are not supported");
+    case ExprKind::kYield: return Yield(As<YieldExpr>(expr));
     case ExprKind::kOpaque: return Stub(expr->span, As<OpaqueExpr>(expr)->message);
   }
   return Stub(expr->span, "this expression is not supported");

@@ -135,12 +135,21 @@ isa::Reg Lowering::Lambda(const LambdaExpr* expr) {
 isa::Reg Lowering::FunctionValue(const FunctionDefStmt* stmt) {
   const FunctionScope scope = ScopeOf(stmt);
   Reg value = MakeFunction(stmt->name, stmt->parameters, scope, stmt->name_span, [&](Lowering& inner) {
-    if (stmt->is_async || scope.is_generator) {
-      inner.Stub(stmt->name_span, stmt->is_async ? "async functions are not supported" : "generators are not supported");
+    if (stmt->is_async) {
+      inner.Stub(stmt->name_span, "async functions are not supported");
       return;
     }
+    if (!class_.empty() && in_cell() && !stmt->parameters.empty()) {
+      inner.class_ = class_;
+      inner.self_ = inner.FindLocal(stmt->parameters[0].name);
+    }
     CollectReads(stmt->body, &inner.reads_);
+    if (scope.is_generator) {
+      const Reg callee = inner.ConstPath("tilevm.generator", stmt->name_span);
+      inner.generator_ = inner.EmitValue(Op::kCall, stmt->name_span, {callee});
+    }
     inner.Statements(stmt->body);
+    if (inner.generator_.has_value() && !inner.dead()) inner.End(Op::kReturn, stmt->name_span, {*inner.generator_});
   });
   for (auto decorator = stmt->decorators.rbegin(); decorator != stmt->decorators.rend(); ++decorator) {
     const Reg callee = Expression(*decorator);
@@ -158,6 +167,15 @@ void Lowering::FunctionDef(const FunctionDefStmt* stmt) {
   }
 }
 
+// A generator runs to its end when it is called: `yield x` puts x where its caller will take it from.
+isa::Reg Lowering::Yield(const YieldExpr* expr) {
+  if (!generator_.has_value()) return Stub(expr->span, "generators are not supported here");
+  const Reg callee = ConstPath("tilevm.yield", expr->span);
+  const Reg value = expr->value == nullptr ? ConstNone(expr->span) : Expression(expr->value);
+  if (!expr->is_from) return EmitValue(Op::kCall, expr->span, {callee, *generator_, value});
+  return EmitValue(Op::kCall, expr->span, {callee, *generator_, value, ConstBool(true, expr->span)});
+}
+
 void Lowering::ClassDef(const ClassDefStmt* stmt) {
   std::vector<Reg> bases;
   for (const Argument& argument : stmt->arguments) {
@@ -170,6 +188,7 @@ void Lowering::ClassDef(const ClassDefStmt* stmt) {
   // Names of the body are visible to its later statements, but not to its methods.
   const size_t mark = log_.size();
   NameSet outer_names = std::exchange(class_names_, NameSet());
+  const absl::string_view outer_class = std::exchange(class_, stmt->name);
   std::vector<std::pair<absl::string_view, Reg>> attributes;
   std::vector<Reg> fields;
   const auto add = [&](absl::string_view name, Reg value) {
@@ -217,6 +236,7 @@ void Lowering::ClassDef(const ClassDefStmt* stmt) {
   }
   Undo(mark);
   class_names_ = std::move(outer_names);
+  class_ = outer_class;
   std::vector<isa::StringId> names;
   for (const auto& [name, value] : attributes) {
     names.push_back(Str(name));

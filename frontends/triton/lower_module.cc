@@ -41,6 +41,17 @@ bool OnlyImports(Program& program, SourceUnit& unit, const Stmt* stmt) {
   }
 }
 
+bool HasImport(const Stmt* stmt) {
+  if (stmt->kind == StmtKind::kImport || stmt->kind == StmtKind::kImportFrom) return true;
+  bool any = false;
+  ForEachPart(
+      stmt, [](const Expr*) {},
+      [&](const Block& inner) {
+        for (const Stmt* part : inner) any = any || HasImport(part);
+      });
+  return any;
+}
+
 }  // namespace
 
 void LowerModule(Program& program, SourceUnit& unit) {
@@ -48,7 +59,7 @@ void LowerModule(Program& program, SourceUnit& unit) {
     if (i >= unit.needed.size() || !unit.needed[i]) continue;
     const Stmt* stmt = unit.tree.body[i];
     const bool conditional = stmt->kind == StmtKind::kIf || stmt->kind == StmtKind::kTry;
-    if (conditional && OnlyImports(program, unit, stmt)) continue;
+    if (conditional && HasImport(stmt) && OnlyImports(program, unit, stmt)) continue;
     Lowering::LowerCell(program, unit, stmt);
   }
 }

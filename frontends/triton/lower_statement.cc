@@ -70,6 +70,10 @@ void Lowering::Statement(const Stmt* stmt) {
     case StmtKind::kAnnAssign: return Annotated(As<AnnAssignStmt>(stmt));
     case StmtKind::kReturn: {
       const Expr* value = As<ReturnStmt>(stmt)->value;
+      if (generator_.has_value()) {
+        if (value != nullptr) Expression(value);
+        return End(Op::kReturn, stmt->span, {*generator_});
+      }
       if (value == nullptr) return End(Op::kReturn, stmt->span);
       const Reg reg = Expression(value);
       return End(Op::kReturn, stmt->span, {reg});
@@ -205,6 +209,14 @@ void Lowering::Delete(const DeleteStmt* stmt) {
 
 // ---- imports ----
 
+// What an import binds. In a try a module that is not there has to be an error at once, elsewhere it is one where it is used.
+isa::Reg Lowering::Imported(const std::string& path, const Span& span) {
+  if (try_depth_ == 0) return ConstPath(path, span);
+  const Reg callee = ConstPath("tilevm.imported", span);
+  const Reg value = ConstPath(path, span);
+  return EmitValue(Op::kCall, span, {callee, value});
+}
+
 // At module level, names that only imports bind take no code; the others are set like any global. In a function they are locals.
 void Lowering::Import(const ImportStmt* stmt) {
   for (const ImportAlias& alias : stmt->aliases) {
@@ -215,7 +227,10 @@ void Lowering::Import(const ImportStmt* stmt) {
     if (at_top && program_.IsImported(unit_, name)) continue;
     const ImportSource source{0, std::string(alias.as_name.empty() ? root : whole), ""};
     const std::string path = program_.PathOfImport(unit_, source);
-    const Reg value = ConstPath(path, alias.span);
+    if (try_depth_ > 0 && alias.as_name.empty() && whole != root) {  // a.b binds a; b has to be there
+      Imported(program_.PathOfImport(unit_, ImportSource{0, std::string(whole), ""}), alias.span);
+    }
+    const Reg value = Imported(path, alias.span);
     WriteName(name, value, alias.span, /*bind=*/false);
     if (!in_cell()) paths_[value] = path;
   }
@@ -228,7 +243,7 @@ void Lowering::ImportFrom(const ImportFromStmt* stmt) {
     const bool at_top = in_cell() && regions_.size() == 1;
     if (at_top && program_.IsImported(unit_, name)) continue;
     const std::string path = program_.PathOfImport(unit_, ImportSource{stmt->level, stmt->module, alias.name});
-    const Reg value = ConstPath(path, alias.span);
+    const Reg value = Imported(path, alias.span);
     WriteName(name, value, alias.span, /*bind=*/false);
     if (!in_cell()) paths_[value] = path;
   }

@@ -36,8 +36,8 @@ absl::StatusOr<Value> BindValue(Elaborator& elaborator, const Value& given, absl
   }
 }
 
-absl::StatusOr<ir::ValueId> ConditionOf(Elaborator& elaborator, const Value& value, Loc loc) {
-  Rule rule(elaborator, Op::kIf, {}, loc);
+absl::StatusOr<ir::ValueId> ConditionOf(Elaborator& elaborator, const Value& value, Loc loc, Op op) {
+  Rule rule(elaborator, op, {}, loc);
   TILEVM_ASSIGN_OR_RETURN(ValueId id, rule.Tensor(value, "cond"));
   const Type type = rule.TypeOf(id);
   if (!type.is_scalar()) return rule.Error("the condition is ", isa::ToString(type), ", wanted a scalar; reduce it with tl.max or tl.sum");

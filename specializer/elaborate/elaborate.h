@@ -50,7 +50,7 @@ absl::StatusOr<Value> DescriptorMethod(Elaborator& elaborator, const Value& desc
 absl::StatusOr<Value> BindValue(Elaborator& elaborator, const Value& value, absl::string_view name, Loc loc);
 
 // The condition of a dynamic if, while or ternary as an i1 scalar: scalar int != 0, pointer != null, i1 as it is; a block is an error.
-absl::StatusOr<ir::ValueId> ConditionOf(Elaborator& elaborator, const Value& value, Loc loc);
+absl::StatusOr<ir::ValueId> ConditionOf(Elaborator& elaborator, const Value& value, Loc loc, isa::Op op = isa::Op::kIf);
 
 // Any static number or tensor as a typed scalar of that type (loop bounds, carried values).
 absl::StatusOr<Value> CastTo(Elaborator& elaborator, const Value& value, isa::DType dtype, Loc loc);

@@ -172,6 +172,13 @@ absl::StatusOr<Value> Evaluator::Impl::GetAttr(const Value& object, absl::string
           if (Value* configs = DictFind(*wrapper.arguments.As<DictPayload>(), Value::String("configs"))) return *configs;
         }
       }
+      if (name == "best_config" || name == "cache") {
+        bool tuned = false;
+        for (const JitWrapper& wrapper : jit->wrappers) tuned |= wrapper.kind == JitWrapper::Kind::kAutotune;
+        if (tuned && name == "cache") return jit->cache.absent() ? MakeDict({}) : jit->cache;
+        if (tuned && !jit->best_config.absent()) return jit->best_config;
+        if (tuned) return InvalidAt(loc, "AttributeError: the autotuned kernel has no best_config before its first launch");
+      }
       if (name == "arg_names") {
         std::vector<Value> names;
         const auto* function = jit->function.As<FunctionPayload>();

@@ -105,6 +105,16 @@ absl::StatusOr<CallArgs> Evaluator::Impl::GatherArgs(Frame& frame, absl::Span<co
 absl::Status Evaluator::Impl::RunCall(Frame& frame, const isa::Inst& inst) {
   TILEVM_ASSIGN_OR_RETURN(Value callee, Read(frame, inst.operands[0], inst.loc));
   TILEVM_ASSIGN_OR_RETURN(CallArgs args, GatherArgs(frame, absl::MakeSpan(inst.operands).subspan(1), inst.names, inst.loc));
+  if (frame.kernel && callee.is(ValueKind::kFunction) && !callee.As<FunctionPayload>()->for_kernels) {
+    // A module of assembly or of a builder has no jit to call: its functions are all there for kernels.
+    const auto* payload = callee.As<FunctionPayload>();
+    const isa::Function& function = payload->module->functions[payload->function];
+    const bool from_source = function.unit < module_->units.size() && !module_->units[function.unit].cells.empty();
+    if (function.kind == isa::FunctionKind::kPlain && from_source) {
+      return WithNote(InvalidAt(inst.loc, "'", function.name, "' is a plain Python function; a kernel calls functions under @triton.jit or @triton.constexpr_function only"),
+                      function.loc, "defined here");
+    }
+  }
   TILEVM_ASSIGN_OR_RETURN(Value value, CallValue(callee, args, frame.kernel, inst.loc));
   if (!inst.results.empty()) Define(frame, inst.results[0], std::move(value));
   return absl::OkStatus();

@@ -104,7 +104,8 @@ absl::Status Evaluator::Impl::RunMain() {
   absl::Status status;
   for (size_t c = 0; !module_->units.empty() && c < module_->units[0].cells.size() && status.ok(); ++c) status = RunCell(0, static_cast<uint32_t>(c));
   running_main_ = false;
-  return status;
+  const auto exit_code = status.GetPayload(kExitPayload);
+  return exit_code.has_value() && *exit_code == "0" ? absl::OkStatus() : status;
 }
 
 absl::Status Evaluator::Impl::SetGlobal(uint32_t unit, absl::string_view name, Value value) {

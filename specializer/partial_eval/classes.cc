@@ -295,6 +295,7 @@ absl::StatusOr<bool> Evaluator::Impl::IsInstance(const Value& given, const Value
     return name == path || name.substr(name.rfind('.') + 1) == path.substr(path.rfind('.') + 1);
   }
   if (path == "torch.dtype") return value.is(ValueKind::kDType);
+  if (path == "torch.Size") return value.is(ValueKind::kTuple) && value.As<ItemsPayload>()->class_name == "torch.Size";
   return false;
 }
 
@@ -312,7 +313,21 @@ absl::Status Evaluator::Impl::RaiseValue(const Value& given, Loc loc) {
   for (const auto& [name, value] : exception.is(ValueKind::kInstance) ? exception.As<InstancePayload>()->attributes : std::vector<std::pair<std::string, Value>>{}) {
     if (name == kAnyException) return InvalidAt(loc, text);  // raised again as it came
   }
+  // An exception made of exceptions keeps its text, so that a chain of them is not spelled out again at every raise.
+  if (auto* raised = exception.is(ValueKind::kInstance) ? exception.As<InstancePayload>() : nullptr; raised != nullptr && raised->type.is(ValueKind::kBuiltin)) {
+    raised->text = std::make_shared<const std::string>(text);
+  }
   absl::Status status = InvalidAt(loc, NameOfType(exception), text.empty() ? "" : ": ", text);
+  if (exception.is(ValueKind::kInstance) && IsSubclass(exception.As<InstancePayload>()->type, Value::Builtin("builtins.SystemExit"))) {
+    const Value* arguments = nullptr;
+    for (const auto& [name, value] : exception.As<InstancePayload>()->attributes) {
+      if (name == "args") arguments = &value;
+    }
+    const Value code = arguments == nullptr || arguments->items().empty() ? Value::None() : arguments->items()[0];
+    const bool number = code.is(ValueKind::kInt) || code.is(ValueKind::kBool);
+    status.SetPayload(kExitPayload, absl::Cord(number ? absl::StrCat(static_cast<int>(code.int_value() & 255)) : code.is(ValueKind::kNone) ? "0" : "1"));
+    if (!number && !code.is(ValueKind::kNone)) status.SetPayload(kExitTextPayload, absl::Cord(text));
+  }
   pending_ = exception;
   pending_message_ = std::string(status.message());
   return status;
@@ -329,6 +344,57 @@ Value Evaluator::Impl::ExceptionOf(const absl::Status& status) {
     return NewInstance(Value::Builtin(absl::StrCat("builtins.", name)), {{"args", Value::Tuple({Value::String(text)})}});
   }
   return NewInstance(Value::Builtin("builtins.Exception"), {{"args", Value::Tuple({Value::String(message)})}, {std::string(kAnyException), Value::Bool(true)}});
+}
+
+namespace {
+
+// super(): the attributes of the bases of the class that a method stands in, bound to its object.
+struct SuperObject : HostObject {
+  Value type, self;
+  std::string type_name() const override { return "super"; }
+
+  absl::StatusOr<Value> GetAttr(Evaluator& evaluator, absl::string_view name, Loc loc) override {
+    for (const Value& base : type.As<ClassPayload>()->bases) {
+      const Value* found = evaluator.impl().FindInClass(base, name);
+      if (found == nullptr) continue;
+      auto method = std::make_shared<BoundMethodPayload>();
+      method->object = self;
+      method->name = std::string(name);
+      method->function = *found;
+      if (found->is(ValueKind::kFunction)) return Value::Shared(ValueKind::kBoundMethod, std::move(method));
+      if (auto* wrapper = found->is(ValueKind::kObject) ? dynamic_cast<MethodWrapper*>(found->As<HostObject>()) : nullptr) {
+        if (wrapper->kind == MethodWrapper::Kind::kStatic) return wrapper->function;
+        if (wrapper->kind == MethodWrapper::Kind::kProperty) return evaluator.Call(wrapper->function, CallArgs{{self}, {}}, loc);
+        method->object = self.is(ValueKind::kInstance) ? self.As<InstancePayload>()->type : self;
+        method->function = wrapper->function;
+        return Value::Shared(ValueKind::kBoundMethod, std::move(method));
+      }
+      return *found;
+    }
+    return InvalidAt(loc, "AttributeError: 'super' object has no attribute '", name, "'");
+  }
+  absl::StatusOr<Value> CallMethod(Evaluator& evaluator, absl::string_view name, const CallArgs& args, Loc loc) override {
+    absl::StatusOr<Value> method = GetAttr(evaluator, name, loc);
+    if (method.ok()) return evaluator.Call(*method, args, loc);
+    if (name != "__init__" && name != "__post_init__" && name != "__init_subclass__") return method;
+    // object's, and those of classes that only have a name here (torch.nn.Module), do nothing; an exception keeps its arguments.
+    if (self.is(ValueKind::kInstance) && evaluator.impl().IsSubclass(type, Value::Builtin("builtins.BaseException"))) {
+      TILEVM_RETURN_IF_ERROR(evaluator.impl().SetAttr(self, "args", Value::Tuple(args.positional), loc));
+    }
+    return Value::None();
+  }
+};
+
+}  // namespace
+
+// super(type, object); the front end gives both where the source has neither.
+absl::StatusOr<Value> SuperBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc) {
+  if (args.positional.size() != 2 || !args.keyword.empty()) return UnimplementedAt(loc, "super() here: it works in the methods of a class at module level");
+  if (!args.positional[0].is(ValueKind::kClass)) return InvalidAt(loc, "TypeError: super() argument 1 must be a type, not ", impl.NameOfType(args.positional[0]));
+  auto object = std::make_shared<SuperObject>();
+  object->type = args.positional[0];
+  object->self = args.positional[1];
+  return Value::Shared(ValueKind::kObject, std::move(object));
 }
 
 }  // namespace tilevm::specializer

@@ -251,6 +251,7 @@ absl::Status Evaluator::Impl::RunTry(Frame& frame, const isa::Inst& inst, std::o
 absl::Status Evaluator::Impl::RunWith(Frame& frame, const isa::Inst& inst, std::optional<Outcome>& outcome) {
   if (frame.kernel) return UnimplementedAt(inst.loc, "with in a kernel");
   TILEVM_ASSIGN_OR_RETURN(Value context, Read(frame, inst.operands[0], inst.loc));
+  if (context.is(ValueKind::kList) && context.As<ItemsPayload>()->class_name == "generator") return UnimplementedAt(inst.loc, "a context manager made of a generator");
   Value entered = context;
   if (context.is(ValueKind::kInstance)) {
     TILEVM_ASSIGN_OR_RETURN(std::optional<Value> value, CallDunder(context, "__enter__", {}, inst.loc));

@@ -100,6 +100,11 @@ absl::StatusOr<ir::Kernel> Evaluator::Specialize(const Value& kernel, const Spec
   return impl_->Specialize(kernel, key);
 }
 
+std::string Evaluator::GlobalsKey(const Value& kernel) {
+  Impl::EntryScope entry(*impl_);
+  return impl_->GlobalsKey(kernel);
+}
+
 absl::StatusOr<const isa::Function*> Evaluator::KernelFunction(const Value& kernel) const {
   TILEVM_ASSIGN_OR_RETURN(const FunctionPayload* function, impl_->UnderlyingFunction(kernel, {}));
   return &function->module->functions[function->function];

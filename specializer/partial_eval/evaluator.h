@@ -61,6 +61,10 @@ struct Limits {
   int64_t max_ir_ops = 2'000'000;
 };
 
+// A program that ended by sys.exit or `raise SystemExit` is a status with its code as payload, and the text that it left with, if it was no number.
+inline constexpr absl::string_view kExitPayload = "tilevm/exit";
+inline constexpr absl::string_view kExitTextPayload = "tilevm/exit_text";
+
 class Evaluator {
  public:
   // module and host outlive the evaluator; host may be null.
@@ -71,7 +75,7 @@ class Evaluator {
 
   const isa::Module& module() const;
 
-  // Runs every cell of unit 0 in order, as __main__.
+  // Runs every cell of unit 0 in order, as __main__. sys.exit(0) ends it well.
   absl::Status RunMain();
   // The value of a module-level name of unit 0; kNotFound if no cell, import or function of the module defines it. Assembly kernels (functions
   // of kind kKernel) are found by name too.
@@ -84,6 +88,10 @@ class Evaluator {
 
   // The plain function under jit, autotune and heuristics wrappers; error if it is not a kernel.
   absl::StatusOr<const isa::Function*> KernelFunction(const Value& kernel) const;
+
+  // What the kernel and its helpers take from module level, as text: constexpr values and which functions. A kernel compiled with another text is
+  // another kernel.
+  std::string GlobalsKey(const Value& kernel);
 
   // --- for Host implementations and specializer/elaborate -------------------------------------------------------------------------
   Host* host();

@@ -5,7 +5,7 @@
 //   python_methods.cc   str, list, dict, tuple methods   python_builtins.cc range, len, sorted, ...   math_builtins.cc  math.*, functools, ...
 //   classes.cc          classes, instances, exceptions   attributes.cc      getattr, setattr
 //   triton_builtins.cc  jit, autotune, Config, cdiv      triton_types.cc    attributes of dtypes
-//   evaluator.cc        the public door                  cells.cc           module-level names
+//   evaluator.cc        the public door                  cells.cc           module-level names                modules.cc  what there is to import
 //   walk.cc             one instruction                  control.cc         host control flow
 //   calls.cc            calls and argument binding       op_calls.cc        calls that are ops of the table
 //   kernel_if.cc, kernel_loop.cc, kernel_block.cc        dynamic control flow        specialize.cc  parameters, the whole kernel
@@ -16,6 +16,7 @@
 #define TILEVM_SPECIALIZER_PARTIAL_EVAL_IMPL_H_
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -129,6 +130,11 @@ class Evaluator::Impl {
   absl::StatusOr<Value> KernelGlobal(const Value& value, absl::string_view name, Loc loc) const;
   absl::Status SetGlobal(uint32_t unit, absl::string_view name, Value value);
   std::vector<std::string> UnitNames(uint32_t unit) const;
+
+  // --- modules.cc ---
+  // Does a dotted name of the outside mean anything? Else an AttributeError or a ModuleNotFoundError.
+  absl::Status CheckKnown(const std::string& path, Loc loc);
+  std::string GlobalsKey(const Value& kernel);
 
   // --- walk.cc ---
   absl::StatusOr<Outcome> RunRegion(Frame& frame, const isa::Region& region);
@@ -302,6 +308,7 @@ class Evaluator::Impl {
   absl::flat_hash_map<const isa::Function*, std::unique_ptr<FunctionInfo>> infos_;
   std::unique_ptr<KernelState> kernel_state_;
   std::vector<const isa::Function*> kernel_calls_;  // inlining stack, for recursion
+  std::map<uint32_t, std::vector<std::string>> kernel_globals_;  // GlobalsKey: names that a function's text reads
   Value handled_;            // the exception that an except clause is handling, for a bare raise
   Value pending_;            // the exception value behind the error on its way, if a raise made it,
   std::string pending_message_;  // and the message of that error
@@ -329,6 +336,10 @@ absl::Span<const BuiltinRow> PythonBuiltins();   // python_builtins.cc
 absl::Span<const BuiltinRow> SequenceBuiltins(); // sequence_builtins.cc
 absl::Span<const BuiltinRow> MathBuiltins();     // math_builtins.cc
 absl::Span<const BuiltinRow> TritonBuiltins();   // triton_builtins.cc
+absl::StatusOr<Value> ImportedBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);  // modules.cc
+absl::StatusOr<Value> SuperBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);     // classes.cc
+absl::StatusOr<Value> FindSpecBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);  // modules.cc
+absl::StatusOr<Value> ExitBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);      // modules.cc
 
 // Attributes and methods of dtypes, pointer types and block types (triton_types.cc).
 absl::StatusOr<Value> TypeAttribute(const Value& type, absl::string_view name, Loc loc);
@@ -337,6 +348,10 @@ absl::StatusOr<Value> CallTypeMethod(const Value& type, absl::string_view name, 
 
 // The op that is a method of tensors by that name; functions of tl that are methods too, where the table's surface column lists them alone.
 std::optional<isa::Op> TensorMethod(absl::string_view name);
+
+// A tuple in a kernel is copied whenever it grows: a limit keeps that from taking forever.
+inline constexpr size_t kMaxKernelTuple = 4096;
+absl::Status CheckTupleSize(const Value& value, Loc loc);
 
 // iadd -> add; nullopt if the op is no augmented assignment.
 std::optional<isa::Op> PlainOperator(isa::Op op);

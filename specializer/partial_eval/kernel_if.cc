@@ -111,7 +111,7 @@ class IfMerger {
 
 absl::Status Evaluator::Impl::DynamicIf(Frame& frame, const isa::Inst& inst, const Value& condition, std::optional<Outcome>& outcome) {
   KernelState& state = *kernel_state_;
-  TILEVM_ASSIGN_OR_RETURN(ir::ValueId test, ConditionOf(state.elaborator, condition, inst.loc));
+  TILEVM_ASSIGN_OR_RETURN(ir::ValueId test, ConditionOf(state.elaborator, condition, inst.loc, inst.op));
   const ir::ValueId first_new = static_cast<ir::ValueId>(state.kernel.values.size());
   const size_t names_in_scope = frame.bound.size();
   Arm arms[2];

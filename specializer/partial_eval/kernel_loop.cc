@@ -350,7 +350,7 @@ absl::Status Evaluator::Impl::DynamicWhile(Frame& frame, const isa::Inst& inst, 
         if (test.values.empty()) return InvalidAt(inst.loc, "while: the condition has no value");
         ir::ValueId condition = ir::kNoValue;
         if (IsTyped(test.values[0])) {
-          TILEVM_ASSIGN_OR_RETURN(condition, ConditionOf(state.elaborator, test.values[0], inst.loc));
+          TILEVM_ASSIGN_OR_RETURN(condition, ConditionOf(state.elaborator, test.values[0], inst.loc, Op::kWhile));
         } else {
           TILEVM_ASSIGN_OR_RETURN(bool truth, Truth(test.values[0], inst.loc));
           condition = state.builder.ConstInt(DType::kI1, truth ? 1 : 0, inst.loc);

@@ -57,6 +57,11 @@ bool TakesSpreadShape(Op op) { return op == Op::kReshape || op == Op::kBroadcast
 
 }  // namespace
 
+absl::Status CheckTupleSize(const Value& value, Loc loc) {
+  if (!value.is(ValueKind::kTuple) || value.items().size() <= kMaxKernelTuple) return absl::OkStatus();
+  return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "a tuple of ", value.items().size(), " values in a kernel, the limit is ", kMaxKernelTuple);
+}
+
 absl::StatusOr<Value> Evaluator::Impl::RunRowOp(Op op, std::vector<Value> operands, bool kernel, Loc loc) {
   if (std::optional<Op> plain = PlainOperator(op)) {
     if (operands.size() < 2) return ErrorAt(loc, absl::StatusCode::kInternal, isa::Mnemonic(op), " lacks an operand");
@@ -68,7 +73,11 @@ absl::StatusOr<Value> Evaluator::Impl::RunRowOp(Op op, std::vector<Value> operan
     const bool unary = IsUnaryOperator(op);
     if (operands.size() < (unary ? 1u : 2u)) return ErrorAt(loc, absl::StatusCode::kInternal, info.mnemonic, " lacks an operand");
     if (unary && !IsTyped(operands[0])) return Unary(op, operands[0], loc);
-    if (!unary && !IsTyped(operands[0]) && !IsTyped(operands[1])) return Binary(op, operands[0], operands[1], loc);
+    if (!unary && !IsTyped(operands[0]) && !IsTyped(operands[1])) {
+      TILEVM_ASSIGN_OR_RETURN(Value value, Binary(op, operands[0], operands[1], loc));
+      if (kernel) TILEVM_RETURN_IF_ERROR(CheckTupleSize(value, loc));
+      return value;
+    }
     if (op == Op::kPos && operands[0].is_tensor()) return operands[0];
     if (op == Op::kPow || op == Op::kMatMul || op == Op::kPos) {
       return InvalidAt(loc, "`", Symbol(op), "` with ", NameOfType(operands[0]), unary ? "" : absl::StrCat(" and ", NameOfType(operands[1])), ": works on constexpr values only; use ",

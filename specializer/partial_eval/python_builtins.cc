@@ -264,6 +264,9 @@ absl::StatusOr<Value> GetAttrOf(Impl& impl, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "getattr", 2, 3, loc));
   TILEVM_ASSIGN_OR_RETURN(std::string name, AttributeName(impl, args, "getattr", loc));
   absl::StatusOr<Value> value = impl.GetAttr(args.positional[0], name, impl.builtin_in_kernel(), loc);
+  if (value.ok() && value->is(ValueKind::kBuiltin)) {
+    if (absl::Status known = impl.CheckKnown(value->string(), loc); !known.ok()) value = known;
+  }
   if (!value.ok() && args.positional.size() == 3 && !absl::IsResourceExhausted(value.status())) return args.positional[2];
   return value;
 }
@@ -274,11 +277,7 @@ absl::StatusOr<Value> HasAttrOf(Impl& impl, const CallArgs& args, Loc loc) {
   absl::StatusOr<Value> value = impl.GetAttr(args.positional[0], name, impl.builtin_in_kernel(), loc);
   if (!value.ok()) return Value::Bool(false);
   // An outside path has no list of its names: what neither the evaluator nor the host knows is not there.
-  if (value->is(ValueKind::kBuiltin)) {
-    absl::string_view surface = value->string();
-    const bool op = absl::StartsWith(surface, "triton.language.") && isa::OpFromSurface(surface.substr(16)).has_value();
-    return Value::Bool(op || FindBuiltin(value->string()) != nullptr || impl.host().BuiltinValue(impl.self(), value->string(), loc).ok());
-  }
+  if (value->is(ValueKind::kBuiltin)) return Value::Bool(impl.CheckKnown(value->string(), loc).ok());
   return Value::Bool(true);
 }
 

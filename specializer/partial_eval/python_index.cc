@@ -96,6 +96,9 @@ absl::StatusOr<bool> Evaluator::Impl::Truth(const Value& value, Loc loc) {
     }
     case ValueKind::kConstexpr: return Truth(value.As<BoxPayload>()->inner, loc);
     case ValueKind::kObject: return value.As<HostObject>()->Truth(*self_, loc);
+    case ValueKind::kBuiltin:
+      TILEVM_RETURN_IF_ERROR(CheckKnown(value.string(), loc));
+      return true;
     case ValueKind::kInstance: {
       TILEVM_ASSIGN_OR_RETURN(std::optional<Value> truth, CallDunder(value, "__bool__", {}, loc));
       if (truth.has_value()) return Truth(*truth, loc);
@@ -229,7 +232,9 @@ absl::StatusOr<Value> Evaluator::Impl::Index(const Value& object, const Value& g
         TILEVM_ASSIGN_OR_RETURN(SliceBounds bounds, Resolve(*subscript.As<SlicePayload>(), size, loc));
         std::vector<Value> part;
         for (int64_t i = 0; i < bounds.count; ++i) part.push_back(items[static_cast<size_t>(bounds.start + i * bounds.step)]);
-        return object.is(ValueKind::kTuple) ? Value::Tuple(std::move(part)) : Value::List(std::move(part));
+        if (object.is(ValueKind::kList)) return Value::List(std::move(part));
+        const bool size_of_tensor = object.As<ItemsPayload>()->class_name == "torch.Size";
+        return size_of_tensor ? MakeNamedTuple("torch.Size", {}, std::move(part)) : Value::Tuple(std::move(part));
       }
       TILEVM_ASSIGN_OR_RETURN(int64_t at, Position(subscript, size, object.is(ValueKind::kTuple) ? "tuple" : "list", loc));
       return items[static_cast<size_t>(at)];
@@ -248,8 +253,12 @@ absl::StatusOr<Value> Evaluator::Impl::Index(const Value& object, const Value& g
     }
     case ValueKind::kDict: {
       Value* found = DictFind(*object.As<DictPayload>(), subscript);
-      if (found == nullptr) return InvalidAt(loc, "KeyError: ", Repr(subscript));
-      return *found;
+      if (found != nullptr) return *found;
+      const Value factory = object.As<DictPayload>()->factory;
+      if (factory.absent_or_none()) return InvalidAt(loc, "KeyError: ", Repr(subscript));
+      TILEVM_ASSIGN_OR_RETURN(Value made, CallHost(factory, {}, loc));
+      TILEVM_RETURN_IF_ERROR(SetItem(object, subscript, made, loc));
+      return made;
     }
     case ValueKind::kRange: {
       TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, Iterate(object, loc));

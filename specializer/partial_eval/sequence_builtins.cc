@@ -211,6 +211,40 @@ absl::StatusOr<Value> Dict(Impl& impl, const CallArgs& args, Loc loc) {
   return dict;
 }
 
+absl::StatusOr<Value> DefaultDict(Impl& impl, const CallArgs& args, Loc loc) {
+  CallArgs rest = args;
+  Value factory = Value::None();
+  if (!rest.positional.empty()) {
+    factory = rest.positional[0];
+    rest.positional.erase(rest.positional.begin());
+  }
+  TILEVM_ASSIGN_OR_RETURN(Value dict, Dict(impl, rest, loc));
+  dict.As<DictPayload>()->factory = factory;
+  return dict;
+}
+
+// A generator function fills a list as it runs to its end, at the call; what it gives is taken from there (docs/host.md).
+absl::StatusOr<Value> NewGenerator(Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "generator", 0, 0, loc));
+  if (impl.builtin_in_kernel()) return UnimplementedAt(loc, "generators are not supported in a kernel");
+  return Marked({}, "generator");
+}
+absl::StatusOr<Value> YieldTo(Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "yield", 2, 3, loc));
+  std::vector<Value>& items = args.positional[0].mutable_items();
+  if (args.positional.size() == 3) {  // yield from
+    TILEVM_ASSIGN_OR_RETURN(std::vector<Value> more, impl.Iterate(args.positional[1], loc));
+    items.insert(items.end(), more.begin(), more.end());
+  } else {
+    items.push_back(args.positional[1]);
+  }
+  constexpr size_t kMostItems = 1 << 18;
+  if (items.size() > kMostItems) {
+    return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "a generator of more than ", kMostItems, " values: it runs to its end when it is called, and this one has none");
+  }
+  return Value::None();
+}
+
 absl::StatusOr<Value> Iter(Impl& impl, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "iter", 1, 1, loc));
   TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, impl.Iterate(args.positional[0], loc));
@@ -329,7 +363,8 @@ constexpr BuiltinRow kRows[] = {
     {"builtins.enumerate", Enumerate}, {"builtins.map", MapOver}, {"builtins.filter", Filter}, {"builtins.sorted", Sorted}, {"builtins.reversed", Reversed},
     {"builtins.list", List}, {"builtins.tuple", Tuple}, {"builtins.set", Set}, {"builtins.frozenset", Set}, {"builtins.dict", Dict}, {"builtins.iter", Iter},
     {"builtins.next", Next}, {"functools.reduce", Reduce}, {"itertools.product", Product}, {"itertools.chain", Chain}, {"itertools.combinations", Combinations},
-    {"collections.namedtuple", NamedTuple}, {"typing.NamedTuple", NamedTuple}, {"collections.OrderedDict", Dict},
+    {"collections.namedtuple", NamedTuple}, {"typing.NamedTuple", NamedTuple}, {"collections.OrderedDict", Dict}, {"collections.defaultdict", DefaultDict},
+    {"tilevm.generator", NewGenerator}, {"tilevm.yield", YieldTo},
 };
 
 }  // namespace

@@ -106,12 +106,26 @@ absl::StatusOr<Value> Identity(Impl&, const CallArgs& args, Loc) {
   return function;
 }
 
+// The same function, which kernels may call with static values.
+Value ForKernels(const Value& function) {
+  auto payload = std::make_shared<FunctionPayload>(*function.As<FunctionPayload>());
+  payload->for_kernels = true;
+  return Value::Shared(ValueKind::kFunction, std::move(payload));
+}
+
+absl::StatusOr<Value> ConstexprFunction(Impl&, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "triton.constexpr_function", 1, 1, loc));
+  const Value& function = args.positional[0];
+  return function.is(ValueKind::kFunction) ? ForKernels(function) : function;
+}
+
 absl::StatusOr<Value> Constexpr(Impl& impl, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "tl.constexpr", 1, 1, loc, {"value"}));
   const Value value = Unboxed(Argument(args, 0, "value"));
   if (IsTyped(value)) return InvalidAt(loc, "tl.constexpr of ", impl.NameOfType(value), ", known only when the kernel runs");
-  // In a kernel static values are constexpr as they are. `@tl.constexpr` on a function marks it as usable from kernels, which it is.
-  if (impl.builtin_in_kernel() || value.is(ValueKind::kFunction)) return value;
+  // In a kernel static values are constexpr as they are. `@tl.constexpr` on a function marks it as usable from kernels.
+  if (value.is(ValueKind::kFunction)) return ForKernels(value);
+  if (impl.builtin_in_kernel()) return value;
   return Boxed(ValueKind::kConstexpr, value);
 }
 
@@ -230,8 +244,9 @@ constexpr BuiltinRow kRows[] = {
     {"triton.heuristics", Heuristics}, {"triton.heuristics.apply", ApplyHeuristics}, {"triton.Config", Config}, {"triton.runtime.Config", Config},
     {"triton.runtime.autotuner.Config", Config}, {"triton.runtime.autotuner.autotune", Autotune}, {"triton.runtime.autotuner.heuristics", Heuristics},
     {"triton.cdiv", CDiv}, {"triton.next_power_of_2", NextPowerOf2}, {"triton.language.next_power_of_2", NextPowerOf2},
-    {"triton.constexpr_function", Identity}, {"triton.must_use_result", Identity}, {"triton.language.constexpr_function", Identity},
-    {"tilevm.identity", Identity}, {"triton.language.constexpr", Constexpr}, {"triton.language._log2", Log2}, {"triton.language.log2_int", Log2},
+    {"triton.constexpr_function", ConstexprFunction}, {"triton.must_use_result", Identity}, {"triton.language.constexpr_function", ConstexprFunction},
+    {"tilevm.identity", Identity}, {"tilevm.imported", ImportedBuiltin}, {"builtins.super", SuperBuiltin}, {"sys.exit", ExitBuiltin}, {"importlib.util.find_spec", FindSpecBuiltin},
+    {"builtins.exit", ExitBuiltin}, {"builtins.quit", ExitBuiltin}, {"triton.language.constexpr", Constexpr}, {"triton.language._log2", Log2}, {"triton.language.log2_int", Log2},
     {"builtins.range", PlainRange}, {"triton.language.range", TritonRange}, {"triton.language.static_range", StaticRange},
     {"triton.language.pointer_type", PointerType}, {"triton.language.block_type", BlockType}, {"triton.language.get_int_dtype", IntDType},
     {"triton.language.condition", Condition}, {"triton.language.tuple", TritonTuple}, {"triton.language._unwrap_if_constexpr", Identity},

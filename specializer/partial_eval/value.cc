@@ -50,6 +50,11 @@ Value Value::DTypeOf(isa::DType dtype) {
   v.dtype_ = dtype;
   return v;
 }
+Value Value::TorchDType(isa::DType dtype) {
+  Value value = DTypeOf(dtype);
+  value.int_ = 1;
+  return value;
+}
 Value Value::PointerTypeOf(isa::DType pointee) {
   Value v;
   v.kind_ = ValueKind::kPointerType;
@@ -195,6 +200,15 @@ std::string ReprItems(const std::vector<Value>& items, int depth) {
   return out;
 }
 
+std::string TorchDTypeName(isa::DType dtype) {
+  switch (dtype) {
+    case isa::DType::kI1: return "torch.bool";
+    case isa::DType::kF8E4M3: return "torch.float8_e4m3fn";
+    case isa::DType::kF8E5M2: return "torch.float8_e5m2";
+    default: return absl::StrCat("torch.", isa::SurfaceName(dtype));
+  }
+}
+
 std::string ReprTuple(const ItemsPayload& tuple, int depth) {
   if (!tuple.field_names.empty()) {
     std::string out = absl::StrCat(tuple.class_name, "(");
@@ -203,6 +217,7 @@ std::string ReprTuple(const ItemsPayload& tuple, int depth) {
     }
     return out + ")";
   }
+  if (tuple.class_name == "torch.Size") return absl::StrCat("torch.Size([", ReprItems(tuple.items, depth), "])");
   return absl::StrCat("(", ReprItems(tuple.items, depth), tuple.items.size() == 1 ? ",)" : ")");
 }
 
@@ -241,7 +256,7 @@ std::string ReprAt(const Value& value, int depth) {
     case ValueKind::kInt: return IntToString(value.int_value());
     case ValueKind::kFloat: return FloatRepr(value.float_value());
     case ValueKind::kString: return QuoteString(value.string());
-    case ValueKind::kDType: return std::string(isa::SurfaceName(value.dtype()));
+    case ValueKind::kDType: return value.is_torch_dtype() ? TorchDTypeName(value.dtype()) : std::string(isa::SurfaceName(value.dtype()));
     case ValueKind::kPointerType: return absl::StrCat("pointer<", isa::SurfaceName(value.dtype()), ">");
     case ValueKind::kBlockType: {
       const isa::Type& type = value.As<BlockTypePayload>()->type;
@@ -371,12 +386,13 @@ std::string Repr(const Value& value) { return ReprAt(value, 0); }
 std::string Str(const Value& value) {
   if (value.is(ValueKind::kString)) return value.string();
   if (value.is(ValueKind::kConstexpr)) return Str(value.As<BoxPayload>()->inner);
-  if (value.is(ValueKind::kDType)) {
+  if (value.is(ValueKind::kDType) && !value.is_torch_dtype()) {
     // Triton abbreviates: str(tl.float32) is "fp32".
     return TritonTypeName(value.dtype());
   }
   if (value.is(ValueKind::kInstance)) {
     // An exception is its arguments.
+    if (value.As<InstancePayload>()->text != nullptr) return *value.As<InstancePayload>()->text;
     for (const auto& [name, attribute] : value.As<InstancePayload>()->attributes) {
       if (name != "args" || !attribute.is(ValueKind::kTuple)) continue;
       const auto& items = attribute.items();

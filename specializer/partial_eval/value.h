@@ -76,6 +76,7 @@ class Value {
   static Value Float(double value);
   static Value String(std::string value);
   static Value DTypeOf(isa::DType dtype);
+  static Value TorchDType(isa::DType dtype);  // the same value; it prints as torch's
   static Value PointerTypeOf(isa::DType pointee);
   static Value Tensor(ir::ValueId id);
   static Value Tuple(std::vector<Value> items);
@@ -97,6 +98,7 @@ class Value {
   double float_value() const { return float_; }
   isa::DType dtype() const { return dtype_; }      // kDType, kPointerType (pointee)
   ir::ValueId tensor() const { return tensor_; }
+  bool is_torch_dtype() const { return int_ != 0; }  // kDType
   const std::string& string() const;               // kString, kBuiltin (path)
   const std::vector<Value>& items() const;         // kTuple, kList
   std::vector<Value>& mutable_items() const;       // kList
@@ -129,13 +131,14 @@ struct ItemsPayload : Payload {  // tuple, list
   ItemsPayload() = default;
   ~ItemsPayload() override { Dispose(std::move(items)); }
   std::vector<Value> items;
-  std::string class_name;               // of a named tuple, else ""
+  std::string class_name;               // of a named tuple; "set", "generator", "torch.Size"; else ""
   std::vector<std::string> field_names;  // of a named tuple, else empty
 };
 struct DictPayload : Payload {
   DictPayload() = default;
   ~DictPayload() override;
   std::vector<std::pair<Value, Value>> entries;  // in order of insertion; small, searched linearly
+  Value factory;                                  // collections.defaultdict: called for a key that is missing
 };
 struct RangePayload : Payload {
   Value start, stop, step;       // kInt or kTensor
@@ -153,6 +156,7 @@ struct FunctionPayload : Payload {
   uint32_t function = 0;
   std::vector<Value> defaults;          // of the parameters that have one, in order
   std::vector<Value> captures;
+  bool for_kernels = false;             // not under jit, yet a kernel may call it: a constexpr_function, or defined inside a kernel
 };
 struct JitWrapper {  // innermost first
   enum class Kind { kHeuristics, kAutotune } kind = Kind::kHeuristics;
@@ -162,6 +166,8 @@ struct JitPayload : Payload {
   Value function;                        // kFunction
   Value options;                         // dict: do_not_specialize, do_not_specialize_on_alignment, debug, noinline, ... as given
   std::vector<JitWrapper> wrappers;
+  Value best_config;                     // of the last launch of an autotuned kernel; absent before
+  Value cache;                           // dict: the values of its key -> configuration
 };
 struct BoundMethodPayload : Payload {
   Value object;
@@ -178,6 +184,7 @@ struct InstancePayload : Payload {
   ~InstancePayload() override;
   Value type;
   std::vector<std::pair<std::string, Value>> attributes;
+  std::shared_ptr<const std::string> text;  // str() of an exception that holds exceptions, once it was raised
 };
 struct BoxPayload : Payload {  // kConstexpr, kSpread, kDoubleSpread
   Value inner;

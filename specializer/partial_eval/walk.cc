@@ -270,7 +270,9 @@ absl::Status Evaluator::Impl::RunInst(Frame& frame, const isa::Inst& inst, std::
       TILEVM_ASSIGN_OR_RETURN(CallArgs items, GatherArgs(frame, inst.operands, {}, inst.loc));
       // A list literal in a kernel is a tuple, as in Triton.
       const bool tuple = inst.op == Op::kMakeTuple || frame.kernel;
-      return define(tuple ? Value::Tuple(std::move(items.positional)) : Value::List(std::move(items.positional)));
+      Value made = tuple ? Value::Tuple(std::move(items.positional)) : Value::List(std::move(items.positional));
+      if (frame.kernel) TILEVM_RETURN_IF_ERROR(CheckTupleSize(made, inst.loc));
+      return define(std::move(made));
     }
     case Op::kMakeDict: {
       std::vector<std::pair<Value, Value>> entries;
@@ -329,6 +331,7 @@ absl::Status Evaluator::Impl::RunInst(Frame& frame, const isa::Inst& inst, std::
       auto payload = std::make_shared<FunctionPayload>();
       payload->module = module_;
       payload->function = inst.imm;
+      payload->for_kernels = frame.kernel;
       const isa::Function& function = module_->functions[inst.imm];
       size_t defaults = 0;
       for (const isa::Param& param : function.params) defaults += param.has_default ? 1 : 0;

@@ -42,7 +42,7 @@ TEST_P(ExamplesTest, SurvivesBytesAndText) {
 
 INSTANTIATE_TEST_SUITE_P(Examples, ExamplesTest,
                          testing::Values("vector_add.py", "fused_softmax.py", "matmul_autotune.py", "flash_attention.py",
-                                         "flash_attention_simplified.py"));
+                                         "flash_attention_simplified.py", "layer_norm.py"));
 
 uint64_t CodeBytes(absl::string_view name) {
   absl::StatusOr<TbcInfo> info = InspectTbc(WriteTbc(Example(name)));

@@ -192,6 +192,19 @@ class Run:
                 value.raw = np.load(file).view(value.raw.dtype).reshape(value.raw.shape)
             return done.stdout
 
+    def host(self, text, modules, check=False):
+        """Runs a host file of ours that imports public files, read in place: modules maps the names it imports to their paths."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name, path in modules.items():
+                os.symlink(os.path.join(self.corpus, path), os.path.join(folder, name + ".py"))
+            file = os.path.join(folder, "host.py")
+            with open(file, "w") as out:
+                out.write(text)
+            done = subprocess.run([self.tilevm, "run", file, *self.extra, *(["--check"] if check else [])], capture_output=True, text=True)
+            if done.returncode != 0:
+                raise Failure(f"exit {done.returncode}: {done.stderr.strip()[-1500:]}")
+            return done.stdout
+
     def check(self, what, got, expected, rtol=0.0, atol=0.0):
         """Every element within atol + rtol * |expected|; NaN only where NaN is expected."""
         got = got.values() if isinstance(got, Tensor) else got

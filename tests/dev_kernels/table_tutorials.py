@@ -137,6 +137,46 @@ def layer_norm_bwd_dwdb(t):
         t.check("db", out_b, db.values().sum(0), rtol=1e-5, atol=2e-5)
 
 
+LAYER_NORM_HOST = """
+import torch
+import triton
+from layer_norm import _layer_norm_fwd_fused, _layer_norm_bwd_dx_fused, _layer_norm_bwd_dwdb
+
+def check(m, n, groups, eps=1e-5):
+    x, dy = -2.3 + 0.5 * torch.randn(m, n), 0.1 * torch.randn(m, n)
+    w, b = torch.rand(n), torch.rand(n)
+    y, mean, rstd = torch.empty_like(x), torch.empty(m), torch.empty(m)
+    block = triton.next_power_of_2(n)
+    _layer_norm_fwd_fused[(m,)](x, y, w, b, mean, rstd, x.stride(0), n, eps, BLOCK_SIZE=block, num_warps=4, num_ctas=1)
+    torch.testing.assert_close(y, torch.nn.functional.layer_norm(x, (n,), w, b, eps), atol=1e-4, rtol=0)
+    locks = torch.zeros(2 * groups, dtype=torch.int32)
+    part_dw, part_db = torch.empty(groups, n), torch.empty(groups, n)
+    dx, dw, db = torch.empty_like(x), torch.empty(n), torch.empty(n)
+    _layer_norm_bwd_dx_fused[(m,)](dx, dy, part_dw, part_db, x, w, mean, rstd, locks, x.stride(0), n, BLOCK_SIZE_N=block, GROUP_SIZE_M=groups, num_warps=4)
+    grid = lambda meta: (triton.cdiv(n, meta['BLOCK_SIZE_N']),)
+    _layer_norm_bwd_dwdb[grid](part_dw, part_db, dw, db, min(groups, m), n, BLOCK_SIZE_M=32, BLOCK_SIZE_N=128, num_ctas=1)
+    xd, dyd = x.double(), dy.double()
+    c = xd - xd.mean(dim=1, keepdim=True)
+    r = torch.rsqrt((c * c).mean(dim=1, keepdim=True) + eps)
+    hat, wdy = c * r, dyd * w.double()
+    want = (wdy - hat * (wdy * hat).mean(dim=1, keepdim=True) - wdy.mean(dim=1, keepdim=True)) * r
+    torch.testing.assert_close(dx.double(), want, atol=1e-5, rtol=0)
+    torch.testing.assert_close(dw.double(), (dyd * hat).sum(dim=0), atol=1e-4, rtol=0)
+    torch.testing.assert_close(db.double(), dyd.sum(dim=0), atol=1e-4, rtol=0)
+
+torch.manual_seed(SEED)
+check(151, 1000, 16)
+check(40, 64, 64)
+"""
+
+
+@dev(7, TUT + "05-layer-norm.py", "all three from a host file", "151x1000, 40x64; 16 and 64 locks", "f32", "1e-4 against torch ops; checked mode stays silent")
+def layer_norm_from_a_host_file(t):
+    for check in (False, True):
+        t.host(LAYER_NORM_HOST.replace("SEED", str(int(t.rng.integers(1000)))), {"layer_norm": TUT + "05-layer-norm.py"}, check=check)
+
+
+
 def attention(q, k, v, scale, causal):
     scores = q @ k.transpose(0, 2, 1) * scale
     if causal:

@@ -30,6 +30,9 @@ void AddInspect(CLI::App& app, int* exit_code);    // inspect
 void AddDevices(CLI::App& app, int* exit_code);    // devices
 void AddCache(CLI::App& app, int* exit_code);      // cache
 
+// For CLI11: the value of an option that names a file.
+inline std::string HasName(const std::string& text) { return text.empty() || text.back() == '=' ? "the name of a file is missing" : ""; }
+
 // Prints the status on stderr, with source line and caret where it has a place, and gives kFailed.
 int Fail(const absl::Status& status, const std::vector<SourceFile>& files = {});
 // A wrong command line: kUsage.

@@ -59,6 +59,10 @@ check "unknown option" 2 "$tilevm" run --fly "$examples/vector_add.py"
 check "run a file" 0 "$tilevm" run "$examples/vector_add.py" --device cpu
 says out "vector_add.py: ran as __main__: 1 launch of add_kernel on cpu; all checks of the file passed (1 assert_close)"
 
+check "run a file with a lock" 0 "$tilevm" run "$examples/layer_norm.py" --check
+says out "layer_norm: forward and backward agree with torch"
+says out "--check found nothing"
+
 kernel_args=(n_elements=1000 "x_ptr=randn(n_elements, seed=1)" "y_ptr=ones(n_elements)" "output_ptr=empty_like(x_ptr)" BLOCK_SIZE=256)
 grid='cdiv(n_elements, BLOCK_SIZE)'
 check "run a kernel" 0 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_args[@]}" --grid "$grid" -o output_ptr=source.npy -o x_ptr=x.npy --check
@@ -111,6 +115,14 @@ says out '"kernel": "add_kernel"'
 check inspect 0 "$tilevm" inspect "$examples/vector_add.py" --stage typed add_kernel "x_ptr=ptr<f32>" "y_ptr=ptr<f32>" "output_ptr=ptr<f32>" n_elements=1000 BLOCK_SIZE=1024
 says out "kernel add_kernel(%x_ptr: ptr<f32>"
 check "inspect a pass" 0 "$tilevm" inspect "$examples/vector_add.py" --stage contract add_kernel "x_ptr=ptr<f32>" "y_ptr=ptr<f32>" "output_ptr=ptr<f32>" n_elements=1000 BLOCK_SIZE=1024
+check "inspect the plan" 0 "$tilevm" inspect "$examples/vector_add.py" --stage plan add_kernel "x_ptr=ptr<f32>" "y_ptr=ptr<f32>" "output_ptr=ptr<f32>" n_elements=1000 BLOCK_SIZE=1024
+says out "plan add_kernel: "
+says out "    params: x_ptr: ptr<f32> = r0, y_ptr: ptr<f32> = r1"
+says out ": tile<1024xf32> = load "
+check "inspect the plan of loops" 0 "$tilevm" inspect "$examples/layer_norm.py" --stage plan layer_norm_backward dx_ptr='ptr<f32>' dy_ptr='ptr<f32>' partial_dweight_ptr='ptr<f32>' \
+  partial_dbias_ptr='ptr<f32>' x_ptr='ptr<f32>' weight_ptr='ptr<f32>' mean_ptr='ptr<f32>' rstd_ptr='ptr<f32>' lock_ptr='ptr<i32>' row_stride=200 n_cols=200 PARTIALS=16 BLOCK=256
+says out "programs may wait"
+says out "give_way loop 0 if () is ()"
 check "inspect open" 0 "$tilevm" inspect "$examples/vector_add.py" --stage open
 check "inspect a wrong stage" 2 "$tilevm" inspect "$examples/vector_add.py" --stage fly
 
@@ -126,6 +138,26 @@ says err "write // or cdiv(a, b)"
 check "grid beyond the limit" 1 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_args[@]}" --grid "1, 70000"
 says err "grid extent of axis 1 is 70000; the limit is 65535"
 check "empty grid" 0 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_args[@]}" --grid 0
+says out "kernel add_kernel: no kernel was launched"
+check "negative grid" 1 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_args[@]}" --grid=-1
+says err "grid extent of axis 0 is -1; it cannot be negative"
+check "negative threads" 2 "$tilevm" run "$examples/vector_add.py" --threads -5
+check "no name to write to" 2 "$tilevm" compile "$examples/vector_add.py" -o ''
+says err "the name of a file is missing"
+check "a size that comes later" 2 "$tilevm" run "$examples/vector_add.py" add_kernel 'x_ptr=randn(n_elements)' n_elements=100 --grid 1
+says err "argument x_ptr: 'n_elements' is used before it is given; put n_elements=100 in front"
+check "no dtype" 2 "$tilevm" run "$examples/vector_add.py" add_kernel 'x_ptr=randn(16, f33)' --grid 1
+says err "randn: 'f33' is neither a dtype (f32, f16, bf16, i64, ...) nor an integer argument given before"
+check "f32 data is no bf16" 2 "$tilevm" run "$examples/vector_add.py" add_kernel "x_ptr=@x.npy:bf16" --grid 1
+says err "its data is f32, which is not read as bf16"
+printf 'import sys\nprint("bye")\nsys.exit(7)\n' >leave.py
+check "sys.exit" 7 "$tilevm" run leave.py
+says out "bye"
+printf 'import sys\nsys.exit("no GPU here")\n' >leave.py
+check "sys.exit with a text" 1 "$tilevm" run leave.py
+says err "no GPU here"
+printf 'import sys\nif __name__ == "__main__":\n    sys.exit(0)\n' >leave.py
+check "sys.exit(0)" 0 "$tilevm" run leave.py
 check "not a value" 2 "$tilevm" run "$examples/vector_add.py" add_kernel n_elements=ten --grid 1
 check "no such function" 1 "$tilevm" run "$examples/vector_add.py" nothing
 says err "there is no kernel or function 'nothing' in the file"

@@ -73,7 +73,7 @@ void AddConversions(CLI::App& app, int* exit_code) {
   auto flags = std::make_shared<Flags>();
   CLI::App* compile = app.add_subcommand("compile", "Compile Triton source or assembly to bytecode");
   compile->add_option("FILE", flags->file, "Triton source (.py) or assembly (.tasm); - is standard input")->required();
-  compile->add_option("-o,--output", flags->output, "the .tbc to write (FILE with that ending)");
+  compile->add_option("-o,--output", flags->output, "the .tbc to write (FILE with that ending)")->check(HasName);
   compile->add_option("-I,--import-dir", flags->import_dirs, "a folder where imported files are looked for")->allow_extra_args(false);
   compile->add_flag("--strip", flags->strip, "leave out places and source text");
   compile->footer("Example:\n  tilevm compile vector_add.py -o vector_add.tbc");
@@ -81,14 +81,14 @@ void AddConversions(CLI::App& app, int* exit_code) {
 
   CLI::App* assemble = app.add_subcommand("as", "Assemble to bytecode");
   assemble->add_option("FILE", flags->file, "assembly (.tasm); - is standard input")->required();
-  assemble->add_option("-o,--output", flags->output, "the .tbc to write (FILE with that ending)");
+  assemble->add_option("-o,--output", flags->output, "the .tbc to write (FILE with that ending)")->check(HasName);
   assemble->add_flag("--strip", flags->strip, "leave out places and source text");
   assemble->footer("Example:\n  tilevm dis vector_add.tbc | tilevm as -");
   assemble->callback([flags, exit_code] { *exit_code = ToBytecode(*flags, SourceKind::kAssembly); });
 
   CLI::App* dis = app.add_subcommand("dis", "Print bytecode (or source) as assembly");
   dis->add_option("FILE", flags->file, "a .tbc, .py or .tasm; - is standard input")->required();
-  dis->add_option("-o,--output", flags->output, "the file to write (standard output)");
+  dis->add_option("-o,--output", flags->output, "the file to write (standard output)")->check(HasName);
   dis->add_option("-I,--import-dir", flags->import_dirs, "a folder where imported files are looked for")->allow_extra_args(false);
   dis->footer("Example:\n  tilevm dis vector_add.tbc");
   dis->callback([flags, exit_code] { *exit_code = Disassemble(*flags); });

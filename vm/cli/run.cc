@@ -6,7 +6,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -182,13 +184,23 @@ class Runner {
 
   int Finish(const absl::Status& status, const std::vector<SourceFile>& files) {
     report_.file = flags_.file;
-    if (!status.ok()) report_.error = FormatDiagnostic(status, files);
+    // sys.exit: the program's own way to end, with its code and perhaps a last word.
+    const auto exit_code = status.GetPayload(specializer::kExitPayload);
+    if (exit_code.has_value()) {
+      report_.error = std::string(status.GetPayload(specializer::kExitTextPayload).value_or(absl::Cord()));
+      if (!report_.error.empty()) report_.error += "\n";
+      report_.what = absl::StrCat("ended itself with exit code ", std::string(*exit_code));
+    } else if (!status.ok()) {
+      report_.error = FormatDiagnostic(status, files);
+    }
     report_.world = program_ == nullptr ? nullptr : &program_->world();
     if (flags_.json) {
       PrintJson(report_);
     } else {
       PrintText(report_, flags_.check, flags_.stats, flags_.tune);
     }
+    int code = kFailed;
+    if (exit_code.has_value() && absl::SimpleAtoi(std::string(*exit_code), &code)) return code;
     if (!status.ok()) return kFailed;
     return report_.world != nullptr && !report_.world->reports().empty() ? kReported : kOk;
   }
@@ -212,7 +224,7 @@ CLI::App* AddVerb(CLI::App& app, const char* name, const char* text, const std::
   verb->add_option("FILE", flags->file, "Triton source (.py), assembly (.tasm) or bytecode (.tbc)")->required();
   verb->add_option("FUNCTION", flags->rest, "a function of the file and its arguments: name=1024, name=f16, name=@x.npy, name='randn(128, 1000, f16, seed=1)'");
   verb->add_option("--grid", flags->grid, "programs to launch a kernel with: 'cdiv(n, BLOCK), 1'");
-  verb->add_option("-o,--output", flags->outputs, "NAME=FILE.npy saves an argument after the run, FILE.npy what the host function returns")->allow_extra_args(false);
+  verb->add_option("-o,--output", flags->outputs, "NAME=FILE.npy saves an argument after the run, FILE.npy what the host function returns")->check(HasName)->allow_extra_args(false);
   AddDeviceFlags(*verb, flags->device);
   verb->add_option("--seed", flags->seed, "of random tensors without a seed of their own (0)");
   verb->add_option("-I,--import-dir", flags->import_dirs, "a folder where imported files are looked for")->allow_extra_args(false);
@@ -239,8 +251,8 @@ void AddRun(CLI::App& app, int* exit_code) {
   verb->add_flag("--check", flags->check, "find out-of-bounds accesses, races and uninitialised reads; exit code 3 if there are any");
   verb->add_flag("--poison-masked", flags->poison_masked, "masked-off lanes of a load without `other` are NaN or 0xAA bytes instead of 0");
   verb->add_flag("--stats", flags->stats, "print times and rates");
-  verb->add_option("--threads", flags->threads, "threads of the CPU engine (0: one for each core)");
-  verb->add_option("--max-ops", flags->max_ops, "stop a launch after so many instructions (0: no limit)");
+  verb->add_option("--threads", flags->threads, "threads of the CPU engine (0: one for each core)")->check(CLI::NonNegativeNumber);
+  verb->add_option("--max-ops", flags->max_ops, "stop a launch after so many instructions (0: no limit)")->check(CLI::NonNegativeNumber);
   verb->footer("Examples:\n"
                "  tilevm run vector_add.py\n"
                "  tilevm run fused_softmax.py softmax x='randn(1823, 781, seed=1)' -o y.npy\n"

@@ -172,8 +172,13 @@ absl::StatusOr<Value> RunRecipe(const Recipe& recipe, const std::vector<NamedVal
     } else if (name == "full" && nested && !value.has_value()) {  // full((2, 3), 1.5)
       TILEVM_ASSIGN_OR_RETURN(value, Number(part));
     } else {
-      TILEVM_ASSIGN_OR_RETURN(int64_t extent, EvaluateExpression(part, lookup));
-      shape.push_back(extent);
+      absl::StatusOr<int64_t> extent = EvaluateExpression(part, lookup);
+      const bool word = !part.empty() && absl::c_all_of(part, [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; });
+      if (!extent.ok() && word) {
+        return absl::InvalidArgumentError(absl::StrCat(recipe.name, ": '", part, "' is neither a dtype (f32, f16, bf16, i64, ...) nor an integer argument given before"));
+      }
+      TILEVM_RETURN_IF_ERROR(extent.status());
+      shape.push_back(*extent);
     }
   }
   if (name == "arange") {
@@ -260,6 +265,19 @@ absl::StatusOr<Value> ParseValue(absl::string_view text, const std::vector<Named
                                                  ", and there are recipes such as randn(1024, f32)"));
 }
 
+namespace {
+
+bool MentionsWord(absl::string_view text, absl::string_view word) {
+  const auto part_of_word = [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  for (size_t at = text.find(word); at != absl::string_view::npos && !word.empty(); at = text.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if ((at == 0 || !part_of_word(text[at - 1])) && (end == text.size() || !part_of_word(text[end]))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 absl::StatusOr<std::vector<NamedValue>> ParseValues(const std::vector<std::string>& texts, host::Generator& generator) {
   std::vector<NamedValue> values;
   for (const std::string& text : texts) {
@@ -268,7 +286,15 @@ absl::StatusOr<std::vector<NamedValue>> ParseValues(const std::vector<std::strin
     if (equals == std::string::npos || !IsName(name)) return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not of the form name=value"));
     if (Find(values, name) != nullptr) return absl::InvalidArgumentError(absl::StrCat("argument ", name, " is given twice"));
     absl::StatusOr<Value> value = ParseValue(absl::string_view(text).substr(equals + 1), values, generator);
-    if (!value.ok()) return absl::Status(value.status().code(), absl::StrCat("argument ", name, ": ", value.status().message()));
+    if (!value.ok()) {
+      // The usual cause: a size that stands further right.
+      for (const std::string& later : absl::MakeSpan(texts).subspan(static_cast<size_t>(&text - texts.data()) + 1)) {
+        const std::string wanted = later.substr(0, later.find('='));
+        if (!MentionsWord(absl::string_view(text).substr(equals + 1), wanted)) continue;
+        return absl::InvalidArgumentError(absl::StrCat("argument ", name, ": '", wanted, "' is used before it is given; put ", later, " in front"));
+      }
+      return absl::Status(value.status().code(), absl::StrCat("argument ", name, ": ", value.status().message()));
+    }
     values.push_back({std::string(name), *std::move(value)});
   }
   return values;

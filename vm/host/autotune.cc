@@ -150,8 +150,22 @@ absl::StatusOr<std::string> TuningKeyOf(Evaluator& evaluator, const isa::Functio
 
 }  // namespace
 
+void RememberConfig(const Value& kernel, const Variant& variant) {
+  if (!kernel.is(ValueKind::kJitFunction) || variant.chosen.absent()) return;
+  auto* jit = kernel.As<specializer::JitPayload>();
+  jit->best_config = variant.chosen;
+  if (jit->cache.absent()) jit->cache = specializer::MakeDict({});
+  auto& cache = *jit->cache.As<DictPayload>();
+  const Value key = Value::String(variant.tuning_key);
+  if (Value* known = specializer::DictFind(cache, key)) {
+    *known = variant.chosen;
+  } else {
+    cache.entries.emplace_back(key, variant.chosen);
+  }
+}
+
 absl::StatusOr<std::vector<Variant>> ApplyWrappers(Evaluator& evaluator, const Value& kernel, const CallArgs& call, Loc loc) {
-  std::vector<Variant> variants = {Variant{call, "", "", Value(), Value()}};
+  std::vector<Variant> variants = {Variant{call, "", "", Value(), Value(), Value()}};
   if (!kernel.is(ValueKind::kJitFunction)) return variants;
   TILEVM_ASSIGN_OR_RETURN(const isa::Function* function, evaluator.KernelFunction(kernel));
   const auto* jit = kernel.As<specializer::JitPayload>();
@@ -184,6 +198,7 @@ absl::StatusOr<std::vector<Variant>> ApplyWrappers(Evaluator& evaluator, const V
       if (hook.ok() && !hook->absent_or_none()) v.pre_hook = *hook;
       v.tuning_key = tuning_key;
       v.hook_args = NamedArguments(*function, v.call);
+      v.chosen = config;
       variants.push_back(std::move(v));
     }
     if (variants.empty()) {  // autotune without configurations launches with what is given

@@ -17,7 +17,7 @@ using specializer::ValueKind;
 
 // Options of a launch. Those that steer a GPU only are accepted and have no meaning on the CPU engine.
 constexpr absl::string_view kIgnoredOptions[] = {
-    "enable_fp_fusion", "launch_cooperative_grid", "launch_pdl", "extern_libs", "stream", "num_cpu_threads", "num_buffers_warp_spec",
+    "enable_fp_fusion", "launch_cooperative_grid", "launch_pdl", "extern_libs", "stream", "num_cpu_threads", "num_threads", "num_buffers_warp_spec",
     "num_consumer_groups", "reg_dec_producer", "reg_inc_consumer", "max_num_imprecise_acc_default", "sanitize_overflow", "ir_override", "enable_warp_specialization",
     "instrumentation_mode", "ptx_options", "launch_metadata", "maxRegAutoWS", "minRegAutoWS",
 };
@@ -166,8 +166,8 @@ absl::StatusOr<ArgSpec> SpecOf(const Value& value, const Rules& rules, Loc loc) 
       return Typed(isa::ScalarType(DType::kF32), false);
     case ValueKind::kNone:
     case ValueKind::kFunction:
-    case ValueKind::kJitFunction:
-    case ValueKind::kDType: return Static(value);
+    case ValueKind::kJitFunction: return Static(value);
+    case ValueKind::kDType: return Static(Value::DTypeOf(value.dtype()));
     case ValueKind::kConstexpr: return Static(value.As<specializer::BoxPayload>()->inner);
     case ValueKind::kTuple: {
       ArgSpec spec;
@@ -329,7 +329,8 @@ absl::StatusOr<std::array<int64_t, 3>> EvaluateGrid(Evaluator& evaluator, const 
     if (!v.is(ValueKind::kInt) && !v.is(ValueKind::kBool)) {
       return InvalidAt(loc, "grid extent ", i, " must be an int, not ", specializer::TypeName(extents[i], nullptr), " (", specializer::Repr(extents[i]), ")");
     }
-    if (v.int_value() < 0 || v.int_value() > kMost[i]) {
+    if (v.int_value() < 0) return InvalidAt(loc, bound.function->name, ": grid extent of axis ", i, " is ", specializer::Str(v), "; it cannot be negative");
+    if (v.int_value() > kMost[i]) {
       return InvalidAt(loc, bound.function->name, ": grid extent of axis ", i, " is ", specializer::Str(v), "; the limit is ", kMost[i]);
     }
     out[i] = static_cast<int64_t>(v.int_value());

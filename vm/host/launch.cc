@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "vm/host/compiled_handle.h"
 #include "vm/host/device_runner.h"
 #include "vm/host/object.h"
 
@@ -44,52 +45,6 @@ absl::StatusOr<Arg> ScalarArg(const Value& value, isa::ElemType elem, absl::stri
   }
   if (value.is(ValueKind::kFloat)) return InvalidAt(loc, "argument ", name, " is a float, the parameter is ", isa::ToString(elem));
   return Arg::Int(elem.dtype, static_cast<int64_t>(static_cast<uint64_t>(value.int_value())));
-}
-
-// What kernel.warmup(...) gives: a compiled kernel that tells its resources and is launched with all arguments of the source.
-class WarmKernel : public specializer::HostObject {
- public:
-  WarmKernel(Value kernel, const BoundCall& bound, KernelResources resources)
-      : kernel_(std::move(kernel)), name_(bound.function->name), options_(bound.options), resources_(std::move(resources)) {}
-  std::string type_name() const override { return "triton.compiler.CompiledKernel"; }
-
-  // Figures that let a program size its grid; the CPU engine has no registers to count.
-  absl::StatusOr<Value> GetAttr(Evaluator& evaluator, absl::string_view name, Loc loc) override {
-    if (name == "n_regs") return Value::Int(resources_.registers);
-    if (name == "n_spills") return Value::Int(resources_.spill_bytes / 4);
-    if (name == "name") return Value::String(name_);
-    if (name == "metadata") {
-      return host::Record::Make("metadata", "<metadata>",
-                                {{"shared", Value::Int(resources_.shared_bytes)}, {"num_warps", Value::Int(options_.num_warps)}, {"num_stages", Value::Int(options_.num_stages)},
-                                 {"num_ctas", Value::Int(options_.num_ctas)}, {"name", Value::String(name_)}});
-    }
-    return HostObject::GetAttr(evaluator, name, loc);
-  }
-  absl::StatusOr<Value> CallMethod(Evaluator& evaluator, absl::string_view name, const CallArgs& args, Loc loc) override {
-    if (name == "_init_handles") return Value::None();
-    return HostObject::CallMethod(evaluator, name, args, loc);
-  }
-  absl::StatusOr<Value> Index(Evaluator&, const Value& grid, Loc) override {
-    auto launch = std::make_shared<specializer::BoundMethodPayload>();
-    launch->object = kernel_;
-    launch->name = "[grid]";
-    launch->function = grid;
-    return Value::Shared(ValueKind::kBoundMethod, std::move(launch));
-  }
-
- private:
-  Value kernel_;
-  std::string name_;
-  ir::Options options_;
-  KernelResources resources_;
-};
-
-// The CPU engine has no registers and no shared memory to count: figures that let a program size its grid.
-KernelResources NominalResources() {
-  KernelResources resources;
-  resources.registers = 32;
-  resources.shared_bytes = 1024;
-  return resources;
 }
 
 }  // namespace
@@ -190,12 +145,9 @@ absl::StatusOr<Value> HostWorld::Launch(Evaluator& evaluator, const Value& kerne
       return refused;
     }
     if (bound.warmup) {
-      KernelResources resources = NominalResources();
-      if (options_.device != nullptr) {
-        // A warmup may stand types in for arguments: nothing is bound, and the grid is not known.
-        TILEVM_ASSIGN_OR_RETURN(resources, options_.device->Prepare(**compiled, PreparedRun(), {1, 1, 1}));
-      }
-      return Value::Shared(ValueKind::kObject, std::make_shared<WarmKernel>(kernel, bound, std::move(resources)));
+      // What does not fit the device is said now.
+      if (options_.device != nullptr) TILEVM_RETURN_IF_ERROR(options_.device->Prepare(**compiled, PreparedRun(), {1, 1, 1}).status());
+      return MakeCompiledHandle(kernel, bound, *compiled);
     }
     TILEVM_ASSIGN_OR_RETURN(auto extents, EvaluateGrid(evaluator, grid, bound, loc));
     LaunchRecord record;
@@ -205,17 +157,18 @@ absl::StatusOr<Value> HostWorld::Launch(Evaluator& evaluator, const Value& kerne
     if (fresh && options_.log) {
       options_.log(absl::StrCat("compiled ", record.kernel, variant.config.empty() ? "" : " with ", variant.config, " in ", static_cast<int64_t>(record.compile_us), " us"));
     }
+    RememberConfig(kernel, variant);
+    const Value handle = MakeCompiledHandle(kernel, bound, *compiled);
     record.programs = extents[0] * extents[1] * extents[2];
-    if (record.programs > 0) {
-      absl::Status run = RunCompiled(**compiled, bound, extents, evaluator.module().files, loc, record);
-      if (absl::IsResourceExhausted(run) && options_.device != nullptr && variants.size() > 1) {
-        refused = run;
-        continue;
-      }
-      TILEVM_RETURN_IF_ERROR(run);
+    if (record.programs == 0) return handle;  // no launch
+    absl::Status run = RunCompiled(**compiled, bound, extents, evaluator.module().files, loc, record);
+    if (absl::IsResourceExhausted(run) && options_.device != nullptr && variants.size() > 1) {
+      refused = run;
+      continue;
     }
+    TILEVM_RETURN_IF_ERROR(run);
     Record(std::move(record));
-    return Value::None();
+    return handle;
   }
   return refused;
 }

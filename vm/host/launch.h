@@ -41,7 +41,11 @@ struct Variant {
   std::string tuning_key;  // values of the arguments that autotune's `key` names, and the dtypes of all tensors
   Value pre_hook;     // absent without
   Value hook_args;    // the dict it is given
+  Value chosen;       // the configuration; absent without autotune
 };
+// best_config and cache of an autotuned kernel, once one of its variants is chosen.
+void RememberConfig(const Value& kernel, const Variant& variant);
+
 absl::StatusOr<std::vector<Variant>> ApplyWrappers(Evaluator& evaluator, const Value& kernel, const CallArgs& call, Loc loc);
 
 // Autotune on a device: the place in `variants` of the configuration to use, by measuring, or as remembered from this or an earlier process. A record of

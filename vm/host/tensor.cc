@@ -1,6 +1,8 @@
 #include "vm/host/tensor.h"
 
 #include <algorithm>
+#include <limits>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -169,10 +171,44 @@ absl::Status CopyInto(const Tensor& destination, const Tensor& source) {
   return absl::OkStatus();
 }
 
+absl::Status CheckFits(const Value& number, DType dtype) {
+  if (!number.is_static_number() || dtype == DType::kI1) return absl::OkStatus();
+  static constexpr std::pair<DType, absl::string_view> kNames[] = {
+      {DType::kI8, "int8_t"},   {DType::kI16, "int16_t"}, {DType::kI32, "int"},   {DType::kI64, "int64_t"}, {DType::kU8, "uint8_t"},
+      {DType::kU16, "uint16_t"}, {DType::kU32, "uint32_t"}, {DType::kU64, "uint64_t"}, {DType::kF16, "at::Half"}, {DType::kF32, "float"},
+  };
+  absl::string_view name;
+  for (const auto& [type, text] : kNames) {
+    if (type == dtype) name = text;
+  }
+  if (name.empty()) return absl::OkStatus();
+  bool fits = true;
+  if (isa::IsFloat(dtype)) {
+    const double largest = dtype == DType::kF16 ? 65504.0 : std::numeric_limits<float>::max();
+    const double x = number.is(specializer::ValueKind::kFloat) ? number.float_value() : static_cast<double>(number.int_value());
+    fits = !std::isfinite(x) || std::fabs(x) <= largest;
+  } else {
+    const int bits = isa::BitWidth(dtype);
+    const absl::int128 one = 1, high = isa::IsSigned(dtype) ? (one << (bits - 1)) - 1 : (one << bits) - 1;
+    const absl::int128 low = isa::IsSigned(dtype) ? -high - 1 : -high;
+    if (number.is(specializer::ValueKind::kFloat)) {
+      const double x = std::trunc(number.float_value());
+      fits = x >= static_cast<double>(low) && x < static_cast<double>(high) + 1;  // not for NaN
+    } else {
+      fits = number.int_value() >= low && number.int_value() <= high;
+    }
+  }
+  if (fits) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("RuntimeError: value cannot be converted to type ", name, " without overflow (it is ", specializer::Str(number), ")"));
+}
+
 absl::Status FillWith(const Tensor& destination, const Value& number) {
+  TILEVM_RETURN_IF_ERROR(CheckFits(number, destination.dtype));
   TILEVM_ASSIGN_OR_RETURN(Tensor one, Tensor::Make(destination.dtype, {}, Fill::kZero));
-  if (number.is(specializer::ValueKind::kFloat)) {
-    const double x = number.float_value();
+  const auto beyond_64_bits = [](absl::int128 v) { return v > std::numeric_limits<int64_t>::max() || v < std::numeric_limits<int64_t>::min(); };
+  const bool as_float = number.is(specializer::ValueKind::kFloat) || (number.is_static_number() && isa::IsFloat(destination.dtype) && beyond_64_bits(number.int_value()));
+  if (as_float) {
+    const double x = number.is(specializer::ValueKind::kFloat) ? number.float_value() : static_cast<double>(number.int_value());
     StoreElems(one.dtype, one.data(), 1, &x);
   } else if (number.is_static_number()) {
     const int64_t x = static_cast<int64_t>(number.int_value());

@@ -107,6 +107,8 @@ absl::StatusOr<Tensor> CastTo(const Tensor& tensor, DType dtype);  // contiguous
 // destination[...] = source (broadcast, converted).
 absl::Status CopyInto(const Tensor& destination, const Tensor& source);
 absl::Status FillWith(const Tensor& destination, const Value& number);
+// torch's error for a number that the dtype does not hold; an unsigned one takes negative numbers down to minus its largest.
+absl::Status CheckFits(const Value& number, DType dtype);
 
 // Views.
 absl::StatusOr<Shape> BroadcastShapes(const Shape& a, const Shape& b);

@@ -13,10 +13,10 @@ using specializer::ValueKind;
 
 namespace {
 
-Value IntTuple(const Shape& shape) {
+Value SizeOf(const Shape& shape) {
   std::vector<Value> items;
   for (int64_t extent : shape) items.push_back(Value::Int(extent));
-  return Value::Tuple(std::move(items));
+  return specializer::MakeNamedTuple("torch.Size", {}, std::move(items));
 }
 
 absl::StatusOr<std::vector<int64_t>> IndexList(const Tensor& t) {
@@ -156,8 +156,8 @@ void LabelCpu(const Value& value) {
 Value HostTensor::self_value() { return Value::Shared(ValueKind::kObject, shared_from_this()); }
 
 absl::StatusOr<Value> HostTensor::GetAttr(Evaluator& evaluator, absl::string_view name, Loc loc) {
-  if (name == "shape") return IntTuple(tensor.shape);
-  if (name == "dtype") return Value::DTypeOf(tensor.dtype);
+  if (name == "shape") return SizeOf(tensor.shape);
+  if (name == "dtype") return Value::TorchDType(tensor.dtype);
   if (name == "device") return tensor.cpu_label ? MakeDevice("cpu", -1) : MakeDevice("cuda", 0);
   if (name == "is_cuda") return Value::Bool(!tensor.cpu_label);
   if (name == "is_cpu") return Value::Bool(tensor.cpu_label);

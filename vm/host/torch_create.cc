@@ -80,7 +80,7 @@ absl::StatusOr<Value> Full(HostCall& call) {
   if (HostTensor* t = AsTensor(call.args[1])) natural = t->tensor.dtype;
   TILEVM_ASSIGN_OR_RETURN(DType dtype, call.DTypeArg(2, natural));
   TILEVM_ASSIGN_OR_RETURN(Tensor t, Tensor::Make(dtype, shape, Fill::kZero));
-  TILEVM_RETURN_IF_ERROR(FillWith(t, call.args[1]));
+  TILEVM_RETURN_IF_ERROR(WithLoc(FillWith(t, call.args[1]), call.loc));
   return FinishCreation(call, t, 2);
 }
 
@@ -88,7 +88,7 @@ absl::StatusOr<Value> FullLike(HostCall& call) {
   TILEVM_ASSIGN_OR_RETURN(Tensor like, call.TensorArg(0));
   TILEVM_ASSIGN_OR_RETURN(DType dtype, call.DTypeArg(2, like.dtype));
   TILEVM_ASSIGN_OR_RETURN(Tensor t, MakeLike(like, dtype, Fill::kZero));
-  TILEVM_RETURN_IF_ERROR(FillWith(t, call.args[1]));
+  TILEVM_RETURN_IF_ERROR(WithLoc(FillWith(t, call.args[1]), call.loc));
   return FinishCreation(call, t, 2);
 }
 
@@ -186,8 +186,9 @@ absl::StatusOr<Value> FromData(HostCall& call) {
   TILEVM_ASSIGN_OR_RETURN(Tensor t, Tensor::Make(dtype, shape, Fill::kZero));
   for (size_t i = 0; i < numbers.size(); ++i) {
     std::byte* at = t.data() + i * t.item_bytes();
-    if (numbers[i].is(ValueKind::kFloat)) {
-      const double x = numbers[i].float_value();
+    if (absl::Status fits = CheckFits(numbers[i], dtype); !fits.ok()) return InvalidAt(call.loc, fits.message());
+    if (numbers[i].is(ValueKind::kFloat) || isa::IsFloat(dtype)) {
+      const double x = numbers[i].is(ValueKind::kFloat) ? numbers[i].float_value() : static_cast<double>(numbers[i].int_value());
       StoreElems(dtype, at, 1, &x);
     } else {
       const int64_t x = static_cast<int64_t>(numbers[i].int_value());

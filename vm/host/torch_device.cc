@@ -64,7 +64,7 @@ absl::StatusOr<Value> Decorator(HostCall& call) {  // torch.compile(f), torch.ji
 absl::StatusOr<Value> Stream(HostCall&) {
   return Record::Make("torch.cuda.Stream", "<torch.cuda.Stream>", {{"cuda_stream", Value::Int(0)}});
 }
-absl::StatusOr<Value> DefaultDType(HostCall&) { return Value::DTypeOf(DType::kF32); }
+absl::StatusOr<Value> DefaultDType(HostCall&) { return Value::TorchDType(DType::kF32); }
 absl::StatusOr<Value> MemoryInfo(HostCall& call) {
   const Value bytes = Value::Int(Facts(call) == nullptr ? int64_t{16} << 30 : Facts(call)->memory_bytes);
   return Value::Tuple({bytes, bytes});
@@ -110,14 +110,14 @@ absl::StatusOr<Value> SizeOf(HostCall& call) {  // torch.Size([2, 3])
   TILEVM_ASSIGN_OR_RETURN(Shape shape, call.ShapeArg(0));
   std::vector<Value> items;
   for (int64_t extent : shape) items.push_back(Value::Int(extent));
-  return Value::Tuple(std::move(items));
+  return specializer::MakeNamedTuple("torch.Size", {}, std::move(items));
 }
 
 absl::StatusOr<Value> Promote(HostCall& call) {
   TILEVM_ASSIGN_OR_RETURN(DType a, call.DTypeArg(0, DType::kF32));
   TILEVM_ASSIGN_OR_RETURN(DType b, call.DTypeArg(1, DType::kF32));
   TILEVM_ASSIGN_OR_RETURN(DType dtype, PromoteDTypes(a, b));
-  return Value::DTypeOf(dtype);
+  return Value::TorchDType(dtype);
 }
 
 constexpr HostOp kOps[] = {
@@ -154,14 +154,14 @@ absl::Span<const HostOp> DeviceOps() { return kOps; }
 
 std::optional<Value> TorchConstant(absl::string_view path) {
   static const auto* constants = new absl::flat_hash_map<std::string, Value>({
-      {"bool", Value::DTypeOf(DType::kI1)},        {"int8", Value::DTypeOf(DType::kI8)},       {"int16", Value::DTypeOf(DType::kI16)},
-      {"short", Value::DTypeOf(DType::kI16)},      {"int32", Value::DTypeOf(DType::kI32)},     {"int", Value::DTypeOf(DType::kI32)},
-      {"int64", Value::DTypeOf(DType::kI64)},      {"long", Value::DTypeOf(DType::kI64)},      {"uint8", Value::DTypeOf(DType::kU8)},
-      {"uint16", Value::DTypeOf(DType::kU16)},     {"uint32", Value::DTypeOf(DType::kU32)},    {"uint64", Value::DTypeOf(DType::kU64)},
-      {"float16", Value::DTypeOf(DType::kF16)},    {"half", Value::DTypeOf(DType::kF16)},      {"bfloat16", Value::DTypeOf(DType::kBF16)},
-      {"float32", Value::DTypeOf(DType::kF32)},    {"float", Value::DTypeOf(DType::kF32)},     {"float64", Value::DTypeOf(DType::kF64)},
-      {"double", Value::DTypeOf(DType::kF64)},     {"float8_e4m3fn", Value::DTypeOf(DType::kF8E4M3)},
-      {"float8_e5m2", Value::DTypeOf(DType::kF8E5M2)},
+      {"bool", Value::TorchDType(DType::kI1)},        {"int8", Value::TorchDType(DType::kI8)},       {"int16", Value::TorchDType(DType::kI16)},
+      {"short", Value::TorchDType(DType::kI16)},      {"int32", Value::TorchDType(DType::kI32)},     {"int", Value::TorchDType(DType::kI32)},
+      {"int64", Value::TorchDType(DType::kI64)},      {"long", Value::TorchDType(DType::kI64)},      {"uint8", Value::TorchDType(DType::kU8)},
+      {"uint16", Value::TorchDType(DType::kU16)},     {"uint32", Value::TorchDType(DType::kU32)},    {"uint64", Value::TorchDType(DType::kU64)},
+      {"float16", Value::TorchDType(DType::kF16)},    {"half", Value::TorchDType(DType::kF16)},      {"bfloat16", Value::TorchDType(DType::kBF16)},
+      {"float32", Value::TorchDType(DType::kF32)},    {"float", Value::TorchDType(DType::kF32)},     {"float64", Value::TorchDType(DType::kF64)},
+      {"double", Value::TorchDType(DType::kF64)},     {"float8_e4m3fn", Value::TorchDType(DType::kF8E4M3)},
+      {"float8_e5m2", Value::TorchDType(DType::kF8E5M2)},
       {"pi", Value::Float(3.141592653589793)},     {"e", Value::Float(2.718281828459045)},     {"inf", Value::Float(INFINITY)},
       {"nan", Value::Float(NAN)},                  {"__version__", Value::String("2.11.0+tilevm")},
       {"version.cuda", Value::None()},             {"version.hip", Value::None()},

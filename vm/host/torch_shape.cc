@@ -18,9 +18,13 @@ Value IntTuple(const Shape& shape) {
   return Value::Tuple(std::move(items));
 }
 
+Value SizeOf(const Shape& shape) {
+  return specializer::MakeNamedTuple("torch.Size", {}, IntTuple(shape).items());
+}
+
 absl::StatusOr<Value> Size(HostCall& call) {
   TILEVM_ASSIGN_OR_RETURN(Tensor t, call.TensorArg(0));
-  if (!call.given_not_none(1)) return IntTuple(t.shape);
+  if (!call.given_not_none(1)) return SizeOf(t.shape);
   TILEVM_ASSIGN_OR_RETURN(int d, call.DimArg(1, t.rank()));
   if (t.rank() == 0) return call.Error("a tensor without dimensions");
   return Value::Int(t.shape[d]);
@@ -197,7 +201,7 @@ absl::StatusOr<Value> ToList(HostCall& call) {
 
 absl::StatusOr<Value> FillInPlace(HostCall& call) {  // zero_, fill_, copy_
   TILEVM_ASSIGN_OR_RETURN(Tensor t, call.TensorArg(0));
-  TILEVM_RETURN_IF_ERROR(FillWith(t, call.tag == 0 ? Value::Int(0) : call.args[1]));
+  TILEVM_RETURN_IF_ERROR(WithLoc(FillWith(t, call.tag == 0 ? Value::Int(0) : call.args[1]), call.loc));
   return call.args[0];
 }
 
@@ -207,6 +211,9 @@ absl::StatusOr<Value> Expand(HostCall& call) {
   for (size_t i = 0; i < shape.size(); ++i) {  // -1 keeps the extent
     const int64_t own = static_cast<int64_t>(i) - static_cast<int64_t>(shape.size()) + t.rank();
     if (shape[i] == -1 && own >= 0) shape[i] = t.shape[own];
+    if (shape[i] < 0) {
+      return call.Error("RuntimeError: the expanded size (", shape[i], ") of dimension ", i, own < 0 ? ", which the tensor does not have," : "", " isn't allowed; -1 keeps an existing dimension");
+    }
   }
   TILEVM_ASSIGN_OR_RETURN(Tensor out, ExpandTo(t, shape));
   return MakeTensorValue(out);

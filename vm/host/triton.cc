@@ -13,6 +13,7 @@
 #include "vm/host/device_runner.h"
 #include "vm/host/host.h"
 #include "vm/host/object.h"
+#include "vm/host/path_call.h"
 #include "vm/host/torch_table.h"
 
 namespace tilevm::vm::host {
@@ -86,23 +87,6 @@ class Version : public specializer::HostObject {
   std::string text_;
 };
 
-struct PathCall {
-  Evaluator& evaluator;
-  absl::string_view path;
-  const CallArgs& args;
-  Loc loc;
-
-  Value Arg(size_t i, absl::string_view name) const {
-    if (i < args.positional.size()) return args.positional[i];
-    for (const auto& [key, value] : args.keyword) {
-      if (key == name) return value;
-    }
-    return Value();
-  }
-};
-
-using PathFunction = absl::StatusOr<Value> (*)(const PathCall& call);
-
 absl::StatusOr<Value> Nothing(const PathCall&) { return Value::None(); }
 absl::StatusOr<Value> Zero(const PathCall&) { return Value::Int(0); }
 absl::StatusOr<Value> ActiveDevice(const PathCall& call) { return World(call.evaluator).active_is_cpu ? MakeDevice("cpu", -1) : MakeDevice("cuda", 0); }
@@ -129,9 +113,6 @@ absl::StatusOr<Value> Target(const PathCall& call) {
   const int arch = facts == nullptr ? 90 : facts->major * 10 + facts->minor;
   return Record::Make("GPUTarget", absl::StrCat("GPUTarget(backend='cuda', arch=", arch, ", warp_size=32)"),
                       {{"backend", Value::String("cuda")}, {"arch", Value::Int(arch)}, {"warp_size", Value::Int(32)}});
-}
-absl::StatusOr<Value> Now(const PathCall&) {
-  return Value::Float(std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 absl::StatusOr<Value> EnvironmentDefault(const PathCall& call) {  // a kernel sees no environment
   const Value otherwise = call.Arg(1, "default");
@@ -231,6 +212,25 @@ absl::StatusOr<Value> Reinterpret(const PathCall& call) {
   return MakeTensorValue(t);
 }
 
+// The handle to cuBLAS that Triton ships for its benchmarks: matmul(a, b, c) is c = a @ b.T.
+class CublasLt : public specializer::HostObject {
+ public:
+  std::string type_name() const override { return "triton._C.libtriton.nvidia.cublas.CublasLt"; }
+  absl::StatusOr<Value> CallMethod(Evaluator& evaluator, absl::string_view name, const CallArgs& args, Loc loc) override {
+    if (name != "matmul") return HostObject::CallMethod(evaluator, name, args, loc);
+    HostTensor* tensors[3] = {};
+    for (size_t i = 0; i < 3; ++i) tensors[i] = i < args.positional.size() ? AsTensor(args.positional[i]) : nullptr;
+    if (args.positional.size() != 3 || std::find(std::begin(tensors), std::end(tensors), nullptr) != std::end(tensors) || tensors[1]->tensor.rank() != 2) {
+      return InvalidAt(loc, "CublasLt.matmul: three matrices are wanted");
+    }
+    absl::StatusOr<Tensor> product = MatMul(tensors[0]->tensor, Transposed(tensors[1]->tensor, 0, 1));
+    if (!product.ok()) return InvalidAt(loc, "CublasLt.matmul: ", product.status().message());
+    TILEVM_RETURN_IF_ERROR(WithLoc(CopyInto(tensors[2]->tensor, *product), loc));
+    return Value::None();
+  }
+};
+absl::StatusOr<Value> MakeCublasLt(const PathCall&) { return Value::Shared(ValueKind::kObject, std::make_shared<CublasLt>()); }
+
 std::vector<Value> Ints(const Shape& shape) {
   std::vector<Value> items;
   for (int64_t extent : shape) items.push_back(Value::Int(extent));
@@ -273,7 +273,7 @@ absl::StatusOr<Value> Descriptor(const PathCall& call) {
 }
 
 const absl::flat_hash_map<absl::string_view, PathFunction>& Functions() {
-  static const auto* functions = new absl::flat_hash_map<absl::string_view, PathFunction>({
+  static auto* const functions = new absl::flat_hash_map<absl::string_view, PathFunction>({
       {"triton.runtime.driver.active.get_active_torch_device", ActiveDevice},
       {"triton.runtime.driver.active.get_current_device", Zero},
       {"triton.runtime.driver.active.get_current_target", Target},
@@ -292,20 +292,22 @@ const absl::flat_hash_map<absl::string_view, PathFunction>& Functions() {
       {"triton.testing.Benchmark", Benchmark},
       {"triton.testing.assert_close", AssertClose},
       {"triton.reinterpret", Reinterpret},
+      {"triton._C.libtriton.nvidia.cublas.CublasLt", MakeCublasLt},
       {"triton.tools.tensor_descriptor.TensorDescriptor", Descriptor},
       {"triton.tools.tensor_descriptor.TensorDescriptor.from_tensor", Descriptor},
       {"os.environ.get", EnvironmentDefault},
       {"os.getenv", EnvironmentDefault},
-      {"time.time", Now},
-      {"time.perf_counter", Now},
-      {"time.monotonic", Now},
       {"warnings.warn", Nothing},
       {"warnings.filterwarnings", Nothing},
-      {"importlib.util.find_spec", Nothing},
       {"packaging.version.Version", MakeVersion},
       {"packaging.version.parse", MakeVersion},
       {"tabulate.tabulate", Tabulate},
   });
+  static const bool complete = [] {
+    for (const auto& [path, function] : PythonModuleFunctions()) functions->emplace(path, function);
+    return true;
+  }();
+  static_cast<void>(complete);
   return *functions;
 }
 
@@ -319,6 +321,7 @@ absl::StatusOr<std::optional<Value>> CallTriton(Evaluator& evaluator, absl::stri
 }
 
 absl::StatusOr<std::optional<Value>> TritonValue(Evaluator& evaluator, absl::string_view path, Loc) {
+  if (std::optional<Value> value = PythonModuleValue(evaluator, path)) return value;
   if (path == "triton.__version__") return std::optional<Value>(Value::String("3.6.0"));
   if (path == "triton.runtime.driver.active.utils.max_shared_mem") {
     const std::shared_ptr<DeviceRunner>& device = World(evaluator).options().device;
