@@ -6,39 +6,94 @@
 #include "isa/status.h"
 #include "specializer/analysis/access_plan.h"
 #include "specializer/analysis/axis_facts.h"
+#include "specializer/pipeline/carried_offsets.h"
+#include "specializer/pipeline/schedule.h"
 
 namespace tilevm::gpu {
 
+namespace {
+
+constexpr int64_t kElemsPerThread = 32;  // of the largest tile that a kernel without dots loads or stores: more would spill, or leave too few loads in flight
+
+// The largest tile that memory accesses move; 0 if a dot fixes how warps share the work.
+int64_t LargestAccess(const ir::Kernel& kernel, const ir::Region& region, bool& has_dot) {
+  int64_t largest = 0;
+  for (const ir::Op& op : region.ops) {
+    has_dot |= op.op == isa::Op::kDot;
+    if (op.op == isa::Op::kLoad || op.op == isa::Op::kStore) largest = std::max(largest, kernel.TypeOf(op.operands[0]).elem_count());
+    for (const ir::Region& inner : op.regions) largest = std::max(largest, LargestAccess(kernel, inner, has_dot));
+  }
+  return largest;
+}
+
+// num_warps is a hint: a row of 32768 elements on four warps is not what anyone wants.
+int WarpsFor(const ir::Kernel& kernel, const Target& target) {
+  bool has_dot = false;
+  const int64_t largest = LargestAccess(kernel, kernel.body, has_dot);
+  int warps = kernel.options.num_warps;
+  while (!has_dot && warps * 64 <= target.max_threads_per_block && largest > kElemsPerThread * 32 * warps) warps *= 2;
+  return warps;
+}
+
+// Registers of a tile that one access of a load or store may move.
+int64_t VectorOf(const layout::LayoutKernel& kernel, const analysis::AxisFacts& facts, const ir::Op& op) {
+  const analysis::Access access = analysis::AccessOf(kernel.kernel, facts, op);
+  const ir::ValueId pointer = op.operands[0];
+  if (access.kind != analysis::AccessKind::kContiguous || !kernel.HasLayout(pointer)) return 1;
+  const int64_t widest = 16 / isa::StorageBytes(isa::DType(kernel.kernel.TypeOf(pointer).elem.dtype));
+  return std::min({access.vector, kernel.LayoutOf(pointer).ContiguousElements(access.axis), std::max<int64_t>(widest, 1)});
+}
+
+pipeline::Schedule ScheduleOf(const layout::LayoutKernel& kernel, const analysis::AxisFacts& facts, const Target& target) {
+  return pipeline::MakeSchedule(kernel, {target.max_smem_per_block, target.number == 90, [&](const ir::Op& op) { return VectorOf(kernel, facts, op); }});
+}
+
+int64_t DotCount(const ir::Region& region) {
+  int64_t count = 0;
+  for (const ir::Op& op : region.ops) {
+    count += op.op == isa::Op::kDot;
+    for (const ir::Region& inner : op.regions) count += DotCount(inner);
+  }
+  return count;
+}
+
+}  // namespace
+
 absl::StatusOr<layout::LayoutKernel> LayOut(const ir::Kernel& given, const Target& target, const GenerateOptions& options) {
-  const ir::Kernel kernel = Legalize(given, target);
-  const int num_warps = kernel.options.num_warps;
+  ir::Kernel kernel = pipeline::CarriedOffsets(Legalize(given, target));
+  const int num_warps = WarpsFor(kernel, target);
   if (num_warps < 1 || (num_warps & (num_warps - 1)) != 0 || num_warps * 32 > target.max_threads_per_block) {
     return InvalidAt(kernel.loc, "num_warps is ", num_warps, "; it has to be a power of two between 1 and ", target.max_threads_per_block / 32);
   }
+  kernel.options.num_warps = num_warps;
   layout::LayoutOptions layouts;
   layouts.num_warps = num_warps;
+  layouts.warpgroups = target.number == 90;
   const analysis::AxisFacts facts(kernel, {.trust_signs = options.promises.trust_signs});
   layouts.access = [&](const ir::Op& op) {
     const analysis::Access access = analysis::AccessOf(kernel, facts, op);
     return layout::LayoutOptions::Access{access.vector, access.kind == analysis::AccessKind::kContiguous ? access.axis : -1};
   };
+  TILEVM_ASSIGN_OR_RETURN(layout::LayoutKernel laid_out, layout::AssignLayouts(kernel, layouts));
+  if (!layouts.warpgroups) return laid_out;
+  // Warps in one column suit wgmma alone: by mma.sync each would fetch all of b.
+  const analysis::AxisFacts laid_facts(laid_out.kernel, {.trust_signs = options.promises.trust_signs});
+  const pipeline::Schedule schedule = ScheduleOf(laid_out, laid_facts, target);
+  if (2 * static_cast<int64_t>(schedule.wgmma.size()) >= DotCount(laid_out.kernel.body)) return laid_out;
+  layouts.warpgroups = false;
   return layout::AssignLayouts(kernel, layouts);
 }
 
 absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& target, const GenerateOptions& options) {
-  (void)target;
   const analysis::AxisFacts facts(kernel.kernel, {.trust_signs = options.promises.trust_signs});
   EmitOptions emit;
   emit.num_warps = kernel.kernel.options.num_warps;
   emit.no_alias = options.promises.no_alias;
   emit.line_directives = options.line_directives;
-  emit.vector = [&](const ir::Op& op) -> int64_t {
-    const analysis::Access access = analysis::AccessOf(kernel.kernel, facts, op);
-    const ir::ValueId pointer = op.operands[0];
-    if (access.kind != analysis::AccessKind::kContiguous || !kernel.HasLayout(pointer)) return 1;
-    const int64_t widest = 16 / isa::StorageBytes(isa::DType(kernel.kernel.TypeOf(pointer).elem.dtype));
-    return std::min({access.vector, kernel.LayoutOf(pointer).ContiguousElements(access.axis), std::max<int64_t>(widest, 1)});
-  };
+  emit.vector = [&](const ir::Op& op) { return VectorOf(kernel, facts, op); };
+  emit.fast_f64 = target.number == 80 || target.number == 90 || target.number == 100;
+  const pipeline::Schedule schedule = ScheduleOf(kernel, facts, target);
+  emit.schedule = &schedule;
   return EmitCuda(kernel, emit);
 }
 

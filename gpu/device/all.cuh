@@ -2,6 +2,7 @@
 #pragma once
 #include "device/atomic.cuh"
 #include "device/control.cuh"
+#include "device/copy_async.cuh"
 #include "device/dot.cuh"
 #include "device/math.cuh"
 #include "device/memory.cuh"
@@ -10,3 +11,4 @@
 #include "device/records.cuh"
 #include "device/reduce.cuh"
 #include "device/scan.cuh"
+#include "device/wgmma.cuh"

@@ -1,4 +1,4 @@
-// Moving a tile between layouts (the tables C are printed from specializer/layout: Conversion and SharedLayout), and shared memory itself.
+// Moving a tile between layouts (the tables C and W are printed from specializer/layout: Conversion and SharedLayout), and shared memory itself.
 #pragma once
 #include "device/tile.cuh"
 
@@ -50,53 +50,54 @@ TV_DEV Tile<T, L> convert_shuffle(const Tile<T, From>& x) {
   return out;
 }
 
-// Offset of an element in shared memory: xor of S::offset over the bits of its index. S: vector, bits, offset[].
-template <class S>
-constexpr __device__ u32 shared_offset(u32 index) {
-  u32 out = 0;
-  for (int i = 0; i < S::bits; ++i) {
-    if (index >> i & 1) out ^= S::offset[i];
-  }
-  return out;
-}
-// The part of a thread is computed once; registers add a constant by xor.
-template <class L, class S>
-TV_DEV u32 shared_offset_of(u32 thread_offset, int r) {
-  return thread_offset ^ shared_offset<S>(xor_of(L::reg, L::reg_bits, static_cast<u32>(r)));
-}
-
-template <class S, class T, class L>
+// V elements, neighbours in registers and in memory. W: byte offset of a register's element in the buffer, at(thread(), register).
+template <class W, int V, class T, class L>
 TV_DEV void to_shared(u32 smem, const Tile<T, L>& x) {
-  T* base = reinterpret_cast<T*>(shared_memory + smem);
-  const u32 thread = shared_offset<S>(L::thread());
+  struct alignas(sizeof(T) * V) Pack { T v[V]; };
+  const u32 thread = W::thread();
 #pragma unroll
-  for (int r = 0; r < L::regs; r += S::vector) {
-    struct alignas(sizeof(T) * S::vector) Pack { T v[S::vector]; } pack;
+  for (int r = 0; r < L::regs; r += V) {
+    Pack pack;
 #pragma unroll
-    for (int i = 0; i < S::vector; ++i) pack.v[i] = x.v[r + i];
-    *reinterpret_cast<Pack*>(base + shared_offset_of<L, S>(thread, r)) = pack;
+    for (int i = 0; i < V; ++i) pack.v[i] = x.v[r + i];
+    *reinterpret_cast<Pack*>(shared_memory + smem + W::at(thread, r)) = pack;
   }
 }
-template <class S, class L, class T>
+template <class W, int V, class L, class T>
 TV_DEV Tile<T, L> from_shared(u32 smem) {
-  const T* base = reinterpret_cast<const T*>(shared_memory + smem);
-  const u32 thread = shared_offset<S>(L::thread());
+  struct alignas(sizeof(T) * V) Pack { T v[V]; };
+  const u32 thread = W::thread();
   Tile<T, L> out;
 #pragma unroll
-  for (int r = 0; r < L::regs; r += S::vector) {
-    struct alignas(sizeof(T) * S::vector) Pack { T v[S::vector]; };
-    const Pack pack = *reinterpret_cast<const Pack*>(base + shared_offset_of<L, S>(thread, r));
+  for (int r = 0; r < L::regs; r += V) {
+    const Pack pack = *reinterpret_cast<const Pack*>(shared_memory + smem + W::at(thread, r));
 #pragma unroll
-    for (int i = 0; i < S::vector; ++i) out.v[r + i] = pack.v[i];
+    for (int i = 0; i < V; ++i) out.v[r + i] = pack.v[i];
   }
   return out;
 }
-template <class L, class S, class T, class From>
+// V elements at an address of the shared window.
+template <int V, class T>
+TV_DEV void read_shared(T* out, u32 address) {
+  struct alignas(sizeof(T) * V) Pack { T v[V]; };
+  const Pack pack = *static_cast<const Pack*>(__cvta_shared_to_generic(address));
+#pragma unroll
+  for (int i = 0; i < V; ++i) out[i] = pack.v[i];
+}
+template <int V, class T>
+TV_DEV void write_shared(u32 address, const T* x) {
+  struct alignas(sizeof(T) * V) Pack { T v[V]; };
+  Pack pack;
+#pragma unroll
+  for (int i = 0; i < V; ++i) pack.v[i] = x[i];
+  *static_cast<Pack*>(__cvta_shared_to_generic(address)) = pack;
+}
+template <class L, class Write, int WriteVector, class Read, int ReadVector, class T, class From>
 TV_DEV Tile<T, L> convert_shared(u32 smem, const Tile<T, From>& x) {
   barrier();
-  to_shared<S>(smem, x);
+  to_shared<Write, WriteVector>(smem, x);
   barrier();
-  return from_shared<S, L, T>(smem);
+  return from_shared<Read, ReadVector, L, T>(smem);
 }
 
 }  // namespace tv

@@ -46,6 +46,12 @@ template <class T> TV_DEV T truediv(T x, T y) {
   else if constexpr (same<T, f64>) return __ddiv_rn(x, y);
   else return convert<T>(__fdiv_rn(to_f32(x), to_f32(y)));
 }
+// Many quotients by one divisor. x * (1 / y) in f64, rounded to f32, is the correctly rounded quotient, subnormal or not: that of two 24-bit numbers is further from
+// any midpoint between neighbours than f64 errs (1.5 * 2^-53 against 2^-49, relative), and zero, infinity and NaN follow the same rules.
+TV_DEV f64 reciprocal(f32 y) { return 1.0 / static_cast<f64>(y); }
+TV_DEV f64 reciprocal(f16 y) { return reciprocal(to_f32(y)); }
+TV_DEV f64 reciprocal(bf16 y) { return reciprocal(to_f32(y)); }
+template <class T> TV_DEV T divide_by(T x, f64 one_over_y) { return convert<T>(__double2float_rn(static_cast<f64>(to_f32(x)) * one_over_y)); }
 // Truncates; x // 0 is all ones, MIN // -1 is MIN.
 template <class T> TV_DEV T floordiv(T x, T y) {
   if constexpr (same<T, bool>) return y ? x : true;

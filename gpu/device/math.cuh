@@ -4,7 +4,7 @@
 
 namespace tv {
 
-TV_DEV f32 exp2(f32 x) { f32 r; asm("ex2.approx.f32 %0, %1;" : "=f"(r) : "f"(x)); return r; }            // 2
+TV_DEV f32 exp2(f32 x) { f32 r; asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x)); return r; }        // 2
 TV_DEV f64 exp2(f64 x) { return ::exp2(x); }                                                             // 1
 TV_DEV f32 exp(f32 x) { return exp2(__fmul_rn(x, 1.4426950408889634f)); }                                // 2 + 1.25 |x|
 TV_DEV f64 exp(f64 x) { return ::exp(x); }                                                               // 1

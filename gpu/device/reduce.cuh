@@ -1,6 +1,6 @@
 // Reductions: registers, then lanes by shuffles, then warps through shared memory. Every thread ends with the result.
 //
-// R is printed by the emitter: slot[] (register of the operand -> register of the result), lanes and warps (masks of the bits that run along the
+// R is printed by the emitter: slot() (register of the operand -> register of the result), lanes and warps (masks of the bits that run along the
 // reduced axis). Several operands travel as one tile of structs (Pack). F combines two elements and commutes;
 // functions that need the order of their operands go through scan.cuh.
 #pragma once
@@ -23,18 +23,29 @@ TV_DEV T shuffle_words(T x, u32 lane) {
   }
 }
 
-template <class S, class R, class F, class T, class L>
+// Ordered: whether the scratch may still be read by others, so that a barrier has to come first.
+template <class S, class R, bool Ordered, class F, class T, class L>
 TV_DEV Tile<T, S> reduce(u32 smem, const Tile<T, L>& x, F combine) {
+  // Registers of one slot in a tree: short chains of dependent operations, and the same order everywhere.
   Tile<T, S> out;
-  bool seen[S::regs] = {};
+  if constexpr (S::regs == 1) {
+    T tree[2 * L::regs - 1];
 #pragma unroll
-  for (int r = 0; r < L::regs; ++r) {
-    const int s = R::slot[r];
-    out.v[s] = seen[s] ? combine(out.v[s], x.v[r]) : x.v[r];
-    seen[s] = true;
+    for (int r = 0; r < L::regs; ++r) tree[r] = x.v[r];
+#pragma unroll
+    for (int i = 0; i < L::regs - 1; ++i) tree[L::regs + i] = combine(tree[2 * i], tree[2 * i + 1]);
+    out.v[0] = tree[2 * L::regs - 2];
+  } else {
+    bool seen[S::regs] = {};
+#pragma unroll
+    for (int r = 0; r < L::regs; ++r) {
+      const int s = R::slot(r);
+      out.v[s] = seen[s] ? combine(out.v[s], x.v[r]) : x.v[r];
+      seen[s] = true;
+    }
   }
 #pragma unroll
-  for (int bit = 0; bit < 5; ++bit) {
+  for (int bit = 4; bit >= 0; --bit) {
     if (R::lanes >> bit & 1) {
 #pragma unroll
       for (int s = 0; s < S::regs; ++s) {
@@ -45,19 +56,37 @@ TV_DEV Tile<T, S> reduce(u32 smem, const Tile<T, L>& x, F combine) {
   }
   if constexpr (R::warps != 0) {
     T* scratch = reinterpret_cast<T*>(shared_memory + smem);
-    barrier();
+    if constexpr (Ordered) barrier();
+    if constexpr (R::lanes == 31 && R::warps == R::warp_count - 1) {
+      // Every warp has one value for each slot; the warps' values meet in the lanes of each warp.
+      if (lane_id() == 0) {
 #pragma unroll
-    for (int s = 0; s < S::regs; ++s) scratch[(warp_id() * S::regs + s) * 32 + lane_id()] = out.v[s];
-    barrier();
-    const u32 base = warp_id() & ~R::warps;
-#pragma unroll
-    for (int s = 0; s < S::regs; ++s) {
-      T total = scratch[(base * S::regs + s) * 32 + lane_id()];
-#pragma unroll
-      for (u32 w = 1; w < R::warp_count; ++w) {
-        if ((w & ~R::warps) == 0) total = combine(total, scratch[((base | w) * S::regs + s) * 32 + lane_id()]);
+        for (int s = 0; s < S::regs; ++s) scratch[s * R::warp_count + warp_id()] = out.v[s];
       }
-      out.v[s] = total;
+      barrier();
+#pragma unroll
+      for (int s = 0; s < S::regs; ++s) {
+        out.v[s] = scratch[s * R::warp_count + (lane_id() & R::warps)];
+#pragma unroll
+        for (u32 bit = R::warp_count / 2; bit > 0; bit /= 2) {
+          const T other = shuffle_words(out.v[s], lane_id() ^ bit);
+          out.v[s] = lane_id() & bit ? combine(other, out.v[s]) : combine(out.v[s], other);
+        }
+      }
+    } else {
+#pragma unroll
+      for (int s = 0; s < S::regs; ++s) scratch[(warp_id() * S::regs + s) * 32 + lane_id()] = out.v[s];
+      barrier();
+      const u32 base = warp_id() & ~R::warps;
+#pragma unroll
+      for (int s = 0; s < S::regs; ++s) {
+        T total = scratch[(base * S::regs + s) * 32 + lane_id()];
+#pragma unroll
+        for (u32 w = 1; w < R::warp_count; ++w) {
+          if ((w & ~R::warps) == 0) total = combine(total, scratch[((base | w) * S::regs + s) * 32 + lane_id()]);
+        }
+        out.v[s] = total;
+      }
     }
   }
   return out;

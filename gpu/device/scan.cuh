@@ -76,7 +76,7 @@ TV_DEV Tile<T, S> reduced_part(const Tile<T, L>& x) {
   Tile<T, S> out;
 #pragma unroll
   for (int r = 0; r < L::regs; ++r) {
-    if ((r & R::done) == 0) out.v[R::slot[r]] = x.v[r];
+    if ((r & R::done) == 0) out.v[R::slot(r)] = x.v[r];
   }
   return out;
 }

@@ -24,12 +24,21 @@ void Printer::AssignAll(const std::vector<std::string>& targets, const std::vect
 }
 
 absl::Status Printer::PrintRegion(const ir::Region& region, const ir::Op* owner) {
-  for (const ir::Op& op : region.ops) TILEVM_RETURN_IF_ERROR(PrintOp(op, owner, region));
+  const pipeline::Loop* plan = owner != nullptr && owner->op == isa::Op::kFor && options_.schedule != nullptr ? options_.schedule->LoopOf(region.args[0]) : nullptr;
+  if (owner != nullptr) scratch_state_ = ScratchState::kUnknown;
+  for (const ir::Op& op : region.ops) {
+    if (plan != nullptr && op.results.size() == 1 && plan->only_ahead.count(op.results[0]) != 0) continue;
+    TILEVM_RETURN_IF_ERROR(PrintOp(op, owner, region));
+  }
+  if (owner != nullptr) scratch_state_ = ScratchState::kUnknown;
   Flush();
   return absl::OkStatus();
 }
 
 absl::Status Printer::PrintFor(const ir::Op& op) {
+  if (options_.schedule != nullptr) {
+    if (const pipeline::Loop* plan = options_.schedule->LoopOf(op.regions[0].args[0])) return PrintPipelinedFor(op, *plan);
+  }
   const ir::Region& body = op.regions[0];
   for (size_t i = 0; i < op.results.size(); ++i) Line(Declared(op.results[i]), " = ", Name(op.operands[3 + i]), ";");
   for (size_t i = 0; i < op.results.size(); ++i) names_[body.args[1 + i]] = Name(op.results[i]);

@@ -95,7 +95,9 @@ absl::StatusOr<Emitted> Printer::Run() {
   for (size_t i = 0; i < kernel().params.size(); ++i) base_[kernel().params[i].value] = static_cast<int>(i);
   CollectBases(kernel().body);
   uses_.resize(kernel().values.size());
+  def_.assign(kernel().values.size(), nullptr);
   lazy_.assign(kernel().values.size(), nullptr);
+  was_lazy_.assign(kernel().values.size(), false);
   CollectUses(kernel().body);
   CollectAccesses(kernel().body, kernel_accesses_);
   std::string params;

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "gpu/emit/records.h"
 #include "specializer/layout/assign.h"
+#include "specializer/pipeline/schedule.h"
 
 namespace tilevm::gpu {
 
@@ -22,6 +23,8 @@ struct EmitOptions {
   // No two pointer parameters reach the same memory where one of them is written: the launcher has looked.
   bool no_alias = true;
   bool line_directives = true;
+  bool fast_f64 = false;                         // the target does f64 at half the rate of f32
+  const pipeline::Schedule* schedule = nullptr;  // loops whose loads run ahead; none if null
 };
 
 struct Emitted {

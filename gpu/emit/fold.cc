@@ -105,6 +105,17 @@ void Printer::Unpack(absl::Span<const ir::ValueId> results, const std::string& p
   }
 }
 
+// Reductions that follow each other take turns between two areas: the barrier inside each orders the uses of the other area. True if nobody can be reading the
+// area any more.
+bool Printer::TakeReduceScratch(int64_t bytes, int64_t* offset) {
+  constexpr int64_t kArea = 4096;
+  const ScratchState before = scratch_state_;
+  const bool second = bytes <= kArea && before == ScratchState::kFirstArea;
+  *offset = UseShared(second ? 2 * kArea : bytes) + (second ? kArea : 0);
+  if (bytes <= kArea) scratch_state_ = second ? ScratchState::kSecondArea : ScratchState::kFirstArea;
+  return before == ScratchState::kUnused || (bytes <= kArea && before != ScratchState::kUnknown);
+}
+
 absl::Status Printer::PrintReduce(const ir::Op& op) {
   const char* functor = KindFunctor(op.StringAttr("kind"));
   const int axis = static_cast<int>(op.IntAttr("axis"));
@@ -119,15 +130,12 @@ absl::Status Printer::PrintReduce(const ir::Op& op) {
     }
   }
   // Which register of the result each register goes to.
-  std::vector<uint32_t> slot;
   int bit = 0;
   for (int a = static_cast<int>(from.shape().size()) - 1; a > axis; --a) bit += layout::Log2(from.shape()[a]);
   const int width = layout::Log2(from.shape()[axis]);
-  for (int64_t r = 0; r < from.register_count(); ++r) {
-    const layout::Basis index = from.IndexOf({static_cast<uint32_t>(r), 0, 0});
-    slot.push_back(to.PlaceOf((index & ((1u << bit) - 1)) | (index >> (bit + width) << bit)).reg);
-  }
-  const std::string slots = absl::StrCat("\n  static constexpr int slot[", slot.size(), "] = {", absl::StrJoin(slot, ", "), "};\n");
+  std::vector<uint32_t> slot;  // of each bit of the register's number
+  for (layout::Basis index : from.reg()) slot.push_back(to.PlaceOf((index & ((1u << bit) - 1)) | (index >> (bit + width) << bit)).reg);
+  const std::string slots = absl::StrCat("\n  static TV_DEV constexpr int slot(int r) { return ", BitExpression("r", slot, false), "; }\n");
   const std::string made = absl::StrCat("reduced", next_label_++);
   int64_t bytes = isa::StorageBytes(TypeOf(op.operands[0]).elem);
   if (functor == nullptr) {
@@ -140,7 +148,7 @@ absl::Status Printer::PrintReduce(const ir::Op& op) {
     uint32_t done = 0;
     for (const auto& at : *bits) {
       if (at.warp != 0) UseShared(from.warp_count() * from.register_count() * 32 * bytes);
-      Line("reduce_step<", at.reg, "u, ", at.lane, "u, ", at.warp, "u, ", done, "u>(0, ", work, ", ", function, ");");
+      Line("reduce_step<", at.reg, "u, ", at.lane, "u, ", at.warp, "u, ", done, "u>(", scratch_, ", ", work, ", ", function, ");");
       done |= at.reg;
     }
     const std::string table = Table(absl::StrCat(slots, "  static constexpr u32 done = ", done, ";\n"), 'R');
@@ -167,9 +175,10 @@ absl::Status Printer::PrintReduce(const ir::Op& op) {
                                                ", warp_count = ", from.warp_count(), ";\n"),
                                   'R');
   if (pair) bytes = std::max<int64_t>(8, bytes * 2);
-  if (warps != 0) UseShared(from.warp_count() * to.register_count() * 32 * bytes);
+  int64_t scratch = 0;
+  const bool ordered = warps != 0 && !TakeReduceScratch(from.warp_count() * to.register_count() * 32 * bytes, &scratch);
   const std::string input = pair ? absl::StrCat("pack(", Name(op.operands[0]), ", ", Name(op.operands[1]), ")") : Name(op.operands[0]);
-  Line("auto ", made, " = reduce<", LayoutName(to), ", ", table, ">(0, ", input, ", ", functor, "{});");
+  Line("auto ", made, " = reduce<", LayoutName(to), ", ", table, ", ", ordered ? "true" : "false", ">(", scratch, ", ", input, ", ", functor, "{});");
   for (size_t i = 0; i < op.results.size(); ++i) {
     std::string part = pair ? absl::StrCat(i == 0 ? "first_of(" : "second_of(", made, ")") : made;
     if (!IsTile(op.results[i])) part = absl::StrCat("scalar_of(", part, ")");
@@ -205,7 +214,7 @@ absl::Status Printer::PrintScan(const ir::Op& op) {
                      on.warp, ", warp_off = ", off.warp, ";\n  static constexpr u32 reg = ", at.reg, ", lane = ", at.lane, ", warp = ", at.warp,
                      ";\n  static constexpr bool reverse = ", reverse ? "true" : "false", ";\n"),
         'T');
-    Line("scan_step<", table, ">(0, ", work, ", ", function, ");");
+    Line("scan_step<", table, ">(", scratch_, ", ", work, ", ", function, ");");
     below.reg |= at.reg;
     below.lane |= at.lane;
     below.warp |= at.warp;

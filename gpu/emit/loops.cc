@@ -66,6 +66,7 @@ std::string BitExpression(const std::string& variable, const std::vector<uint32_
 
 void Printer::CollectUses(const ir::Region& region) {
   for (const ir::Op& op : region.ops) {
+    for (ir::ValueId result : op.results) def_[result] = &op;
     for (ir::ValueId operand : op.operands) {
       if (operand != ir::kNoValue) uses_[operand].push_back(&op);
     }
@@ -86,6 +87,7 @@ bool Printer::TryLazy(const ir::Op& op) {
     }
   }
   lazy_[result] = &op;
+  was_lazy_[result] = true;
   return true;
 }
 
@@ -123,6 +125,17 @@ std::string Printer::RegisterExpression(const ir::Op& op, std::map<ir::ValueId, 
         bases.push_back(from.PlaceOf(index).reg);
       }
       return absl::StrCat(Name(operand), ".v[", BitExpression("r", bases, false), "]");
+    }
+    case Op::kTrueDiv: {
+      // A divisor that stays the same along the registers is inverted once.
+      const isa::DType dtype = TypeOf(op.results[0]).elem.dtype;
+      const bool narrow = dtype == isa::DType::kF32 || dtype == isa::DType::kF16 || dtype == isa::DType::kBF16;
+      const ir::Op* divisor = lazy_[op.operands[1]];
+      if (options_.fast_f64 && narrow && divisor != nullptr && (IsUniform(op.operands[1]) || divisor->op == Op::kBroadcast)) {
+        const std::string x = Register(operand, locals);
+        return absl::StrCat("divide_by(", x, ", reciprocal(", Register(op.operands[1], locals), "))");
+      }
+      [[fallthrough]];
     }
     default: {
       std::string args;
@@ -203,7 +216,7 @@ void Printer::Flush() {
   std::set<ir::ValueId> kept;
   for (const ir::Op* op : group.ops) {
     for (ir::ValueId result : op->results) {
-      bool outside = op->op == Op::kLoad;
+      bool outside = op->op == Op::kLoad || group.kind == GroupKind::kPairs;
       for (const ir::Op* use : uses_[result]) outside |= inside.count(use) == 0;
       if (!outside) continue;
       kept.insert(result);
@@ -222,6 +235,9 @@ void Printer::Flush() {
       }
       Place(op->loc);
       Line(call, ");");
+    } else if (group.kind == GroupKind::kPairs) {
+      Place(op->loc);
+      Line("cast_pair(", Name(op->results[0]), ".v + r, ", Name(op->operands[0]), ".v + r);");
     } else if (group.kind == GroupKind::kStore) {
       const ir::ValueId value = op->operands[1], mask = op->operand(2);
       std::string call = absl::StrCat("store<", group.vector, ", ", CacheCode(*op, true), ", ", EvictCode(*op), ">(", Register(op->operands[0], locals), ", ",

@@ -140,14 +140,14 @@ absl::Status Printer::PrintAtomic(const ir::Op& op) {
       OrderAccess(pointer, true);
       pending_.acquired |= acquire;
     }
-    Line("auto ", Name(result), " = atomic", cas ? "_cas" : "", "_scalar", call, "(0, ", args, ");");
+    Line("auto ", Name(result), " = atomic", cas ? "_cas" : "", "_scalar", call, "(", scratch_, ", ", args, ");");
     return absl::OkStatus();
   }
   if (!cas) absl::StrAppend(&args, ", ", mask == ir::kNoValue ? "AllTrue{}" : Name(mask));
   Release(release);
   OrderAccess(pointer, true);
   pending_.acquired |= acquire;
-  Line("auto ", Name(result), " = atomic", cas ? "_cas" : "", call, "(0, ", args, ");");
+  Line("auto ", Name(result), " = atomic", cas ? "_cas" : "", call, "(", scratch_, ", ", args, ");");
   return absl::OkStatus();
 }
 

@@ -51,7 +51,11 @@ std::string Printer::ElementFunction(const ir::Op& op) const {
 absl::Status Printer::PrintElementwise(const ir::Op& op) {
   const ir::ValueId result = op.results[0];
   if (IsTile(result)) {
-    AddToGroup(op, GroupKind::kCompute, result, 1);
+    // Two casts to 16 bits are one instruction.
+    const isa::DType to = TypeOf(result).elem.dtype, from = TypeOf(op.operands[0]).elem.dtype;
+    const bool pairs = op.op == Op::kCast && from == isa::DType::kF32 && (to == isa::DType::kF16 || to == isa::DType::kBF16) && lazy_[op.operands[0]] == nullptr &&
+                       op.StringAttr("rounding") != "rtz" && LayoutOf(result).register_count() > 1;
+    AddToGroup(op, pairs ? GroupKind::kPairs : GroupKind::kCompute, result, pairs ? 2 : 1);
     return absl::OkStatus();
   }
   std::string args;
@@ -67,6 +71,52 @@ absl::Status Printer::PrintShape(const ir::Op& op) {
   Line("const auto ", Name(op.results[0]), " = ", IsTile(op.operands[0]) ? absl::StrCat("scalar_of(", Name(op.operands[0]), ")") : Name(op.operands[0]), ";");
   return absl::OkStatus();
 }
+
+namespace {
+// Registers of a thread that are neighbours in the buffer, up to 16 bytes.
+int64_t SharedVector(const layout::LinearLayout& layout, const layout::SharedLayout& shared, int elem_bytes) {
+  int64_t count = 1;
+  for (size_t i = 0; i < layout.reg().size() && count * elem_bytes < 16; ++i) {
+    if (shared.OffsetOf(layout.reg()[i]) != static_cast<uint32_t>(count)) break;
+    count *= 2;
+  }
+  // Aligned: nothing else moves an element within the run.
+  auto touches = [&](const layout::Bases& bases, size_t from) {
+    for (size_t i = from; i < bases.size(); ++i) {
+      if ((shared.OffsetOf(bases[i]) & static_cast<uint32_t>(count - 1)) != 0) return true;
+    }
+    return false;
+  };
+  while (count > 1 && (touches(layout.reg(), static_cast<size_t>(layout::Log2(count))) || touches(layout.lane(), 0) || touches(layout.warp(), 0))) count /= 2;
+  return count;
+}
+
+// Accesses of a warp, bank conflicts counted.
+int64_t AccessesOf(const layout::LinearLayout& layout, layout::SharedLayout shared, int elem_bytes) {
+  shared.vector = static_cast<int>(SharedVector(layout, shared, elem_bytes));
+  const int64_t wide = shared.vector * elem_bytes <= 4 ? 1 : shared.vector * elem_bytes / 4;  // an access of more than 4 bytes takes several turns
+  return layout.register_count() / shared.vector * layout::BankConflicts(layout, shared, elem_bytes) * wide;
+}
+
+// Swizzled rows where they take fewer accesses: each side then moves as much as it holds side by side (a fragment 4 bytes, a row 16).
+layout::SharedLayout SharedBetween(const layout::LinearLayout& from, const layout::LinearLayout& to, int elem_bytes) {
+  layout::SharedLayout best = layout::ChooseShared(from, to, elem_bytes);
+  auto cost = [&](const layout::SharedLayout& shared) {
+    return 16 * (AccessesOf(from, shared, elem_bytes) + AccessesOf(to, shared, elem_bytes)) + from.register_count() / SharedVector(from, shared, elem_bytes) +
+           to.register_count() / SharedVector(to, shared, elem_bytes);
+  };
+  int64_t least = cost(best);
+  for (int axis : {1, 0}) {
+    if (from.shape().size() != 2 || from.shape()[axis] * elem_bytes < 32) continue;
+    const layout::SharedLayout rows = layout::SwizzledRows(from.shape(), axis, elem_bytes);
+    if (const int64_t c = cost(rows); c < least) {
+      least = c;
+      best = rows;
+    }
+  }
+  return best;
+}
+}  // namespace
 
 absl::Status Printer::PrintConvert(const ir::Op& op) {
   const ir::ValueId result = op.results[0], operand = op.operands[0];
@@ -84,9 +134,10 @@ absl::Status Printer::PrintConvert(const ir::Op& op) {
       break;
     case layout::Conversion::Kind::kShared: {
       const int elem_bytes = isa::StorageBytes(TypeOf(result).elem);
-      const layout::SharedLayout shared = layout::ChooseShared(from, to, elem_bytes);
-      UseShared(TypeOf(result).elem_count() * elem_bytes);
-      Line("auto ", Name(result), " = convert_shared<", LayoutName(result), ", ", SharedTable(shared), ">(0, ", Name(operand), ");");
+      const layout::SharedLayout shared = SharedBetween(from, to, elem_bytes);
+      const int64_t scratch = UseShared(TypeOf(result).elem_count() * elem_bytes);
+      Line("auto ", Name(result), " = convert_shared<", LayoutName(result), ", ", BufferTable(from, shared, elem_bytes), ", ", SharedVector(from, shared, elem_bytes), ", ",
+           BufferTable(to, shared, elem_bytes), ", ", SharedVector(to, shared, elem_bytes), ">(", scratch, ", ", Name(operand), ");");
       break;
     }
   }
@@ -95,6 +146,7 @@ absl::Status Printer::PrintConvert(const ir::Op& op) {
 
 absl::Status Printer::PrintLoad(const ir::Op& op) {
   const ir::ValueId result = op.results[0], pointer = op.operands[0], mask = op.operand(1), other = op.operand(2);
+  if (options_.schedule != nullptr && options_.schedule->CopyOf(result) != nullptr) return absl::OkStatus();
   const std::string type = CudaType(TypeOf(result).elem);
   // A scalar that decides where all threads go has to be one value: one thread reads what may change under the program.
   const bool once = !IsTile(result) && (op.BoolAttr("volatile") || MayChange(pointer));
@@ -108,7 +160,7 @@ absl::Status Printer::PrintLoad(const ir::Op& op) {
     if (other != ir::kNoValue && !IsUniform(other)) Materialise(other);
   } else {
     Flush();
-    Line("const auto ", Name(result), " = load_scalar", once ? "_once" : "", "<", CacheCode(op, false), ", ", EvictCode(op), ">(", once ? "0, " : "", Name(pointer), ", ",
+    Line("const auto ", Name(result), " = load_scalar", once ? "_once" : "", "<", CacheCode(op, false), ", ", EvictCode(op), ">(", once ? absl::StrCat(scratch_, ", ") : "", Name(pointer), ", ",
          mask == ir::kNoValue ? "true" : Name(mask), ", ", other == ir::kNoValue ? absl::StrCat("zero_of<", type, ">()") : Name(other), ");");
     return absl::OkStatus();
   }
@@ -133,33 +185,77 @@ absl::Status Printer::PrintStore(const ir::Op& op) {
   return absl::OkStatus();
 }
 
-absl::Status Printer::PrintDot(const ir::Op& op) {
+// The template's view of an operand: fragments in registers, or a buffer in shared memory.
+std::string Printer::OperandOfDot(const ir::Op& op, int i, const std::string& table) {
+  const char side = i == 0 ? 'A' : 'B';
+  const ir::ValueId id = op.operands[i];
+  const std::string elem = CudaType(TypeOf(id).elem);
+  if (options_.schedule != nullptr) {
+    auto found = options_.schedule->operands.find({op.results[0], i});
+    if (found != options_.schedule->operands.end()) {
+      const pipeline::Copy& copy = *options_.schedule->CopyOf(found->second.copy);
+      const int axis = found->second.transposed ? 1 - copy.axis : copy.axis;
+      const bool turned = axis != (i == 0 ? 1 : 0);
+      return absl::StrCat("Shared", std::string(1, side), "<", table, ", ", RowsTable(TypeOf(id), axis), ", ", turned ? "true" : "false", ", ", elem, ">(", slot_, " + ",
+                          copy.offset, ")");
+    }
+  }
+  return absl::StrCat("Register", std::string(1, side), "<", table, ", ", elem, ">{", Name(id), ".v}");
+}
+
+bool Printer::IsZero(ir::ValueId id) const {
+  const ir::Op* op = def_[id];
+  while (op != nullptr && (op->op == Op::kSplat || op->op == Op::kBroadcast)) op = def_[op->operands[0]];
+  if (op == nullptr || op->op != Op::kConst) return false;
+  const auto* number = std::get_if<double>(op->FindAttr("value"));
+  return number != nullptr && *number == 0 && !std::signbit(*number);
+}
+
+absl::Status Printer::PrintDot(const ir::Op& op, const ir::Region& region) {
   const ir::ValueId result = op.results[0], a = op.operands[0], b = op.operands[1], acc = op.operands[2];
-  const isa::Type &ta = TypeOf(a), &tb = TypeOf(b), &tc = TypeOf(result);
+  const isa::Type &ta = TypeOf(a), &tc = TypeOf(result);
   const int rank = tc.rank();
   const int64_t m = tc.shape[rank - 2], n = tc.shape[rank - 1], k = ta.shape[rank - 1], batches = rank == 3 ? tc.shape[0] : 1;
-  const layout::LinearLayout& lc = LayoutOf(result);
-  // Is it the fragment layout of some arrangement of warps?
-  const int64_t warps = lc.warp_count();
-  for (int64_t warps_m = 1; warps_m <= warps; warps_m *= 2) {
-    const int64_t warps_n = warps / warps_m;
-    const int bits = isa::BitWidth(ta.elem.dtype);
-    if (m < 16 || n < 8 || layout::LinearLayout::MmaAccumulator(tc.shape, static_cast<int>(warps_m), static_cast<int>(warps_n)) != lc) continue;
-    if (layout::LinearLayout::MmaOperandA(ta.shape, bits, static_cast<int>(warps_m), static_cast<int>(warps_n)) != LayoutOf(a) ||
-        layout::LinearLayout::MmaOperandB(tb.shape, bits, static_cast<int>(warps_m), static_cast<int>(warps_n)) != LayoutOf(b)) {
-      continue;
+  // Operands that lie in a buffer in a form that the tensor cores cannot read there.
+  for (int i : {0, 1}) {
+    const bool shared = options_.schedule != nullptr && options_.schedule->operands.count({result, i}) != 0;
+    bool transposed;
+    if (!shared && def_[op.operands[i]] != nullptr && def_[op.operands[i]]->op != Op::kConvertLayout && CopyBehind(op.operands[i], &transposed) != nullptr) {
+      ReadBuffer(op.operands[i]);
     }
-    const int64_t k_step = bits == 16 ? 16 : bits == 8 ? 32 : 8;
-    const int64_t m_steps = std::max<int64_t>(1, m / 16 / warps_m), n_steps = std::max<int64_t>(1, n / 8 / warps_n);
-    const std::string table = Table(absl::StrCat("\n  static constexpr int m_steps = ", m_steps, ", n_steps = ", n_steps, ", k_steps = ", k / k_step,
-                                                 ", batches = ", batches, ";\n  static constexpr bool n_pairs = ", n_steps > 1 ? "true" : "false", ";\n"),
+  }
+  const std::optional<pipeline::MmaPlan> plan = pipeline::MmaPlanOf(lk_, op);
+  if (plan) {
+    auto wgmma = options_.schedule == nullptr ? std::map<ir::ValueId, pipeline::Wgmma>::const_iterator() : options_.schedule->wgmma.find(result);
+    const bool by_group = options_.schedule != nullptr && wgmma != options_.schedule->wgmma.end();
+    const std::string table = Table(absl::StrCat("\n  static constexpr int m_steps = ", plan->m_steps, ", n_steps = ", plan->n_steps, ", k_steps = ", plan->k_steps,
+                                                 ", batches = ", plan->batches, ";\n  static constexpr u32 warps_m = ", plan->warps_m, ", warps_n = ", plan->warps_n,
+                                                 ", m_tiles = ", std::max<int64_t>(1, m / 16), ", n_tiles = ", std::max<int64_t>(1, n / 16),
+                                                 ";\n  static constexpr bool n_pairs = ", plan->n_steps > 1 ? "true" : "false", ";\n"),
                                     'D');
-    Line("auto ", Name(result), " = dot_mma<", table, ">(", Name(a), ", ", Name(b), ", ", Name(acc), ");");
+    // The sum is made in the accumulator's own registers if nobody else wants its old value.
+    bool own = uses_[acc].size() == 1 && std::find(region.args.begin(), region.args.end(), acc) != region.args.end();
+    for (const ir::Op& other : region.ops) own |= uses_[acc].size() == 1 && def_[acc] == &other && !was_lazy_[acc];
+    const bool zero = by_group && IsZero(acc);
+    if (own) names_[result] = Name(acc);
+    else if (zero) Line(Declared(result), ";");
+    else Line("auto ", Name(result), " = ", Name(acc), ";");
+    if (by_group) {
+      TILEVM_RETURN_IF_ERROR(PrintWgmma(op, wgmma->second, zero, deferred_ == result ? add_flag_ : ""));
+      if (deferred_ == result) {
+        Line("wgmma_wait<", wgmma->second.m_tiles, ">();");
+      } else {
+        Line("wgmma_wait<0>();");
+        Line("wgmma_results<", LayoutOf(result).register_count(), ">(", Name(result), ".v);");
+      }
+      return absl::OkStatus();
+    }
+    Line("dot_mma<", table, ", ", CudaType(ta.elem), ">(", Name(result), ".v, ", OperandOfDot(op, 0, table), ", ", OperandOfDot(op, 1, table), ");");
     return absl::OkStatus();
   }
   const std::string table = Table(absl::StrCat("\n  static constexpr int m = ", m, ", n = ", n, ", k = ", k, ", batches = ", batches, ";\n"), 'D');
-  UseShared(batches * (m + n) * k * isa::StorageBytes(tc.elem));
-  Line("auto ", Name(result), " = dot_fma<", table, ">(0, ", Name(a), ", ", Name(b), ", ", Name(acc), ");");
+  const int64_t scratch = UseShared(batches * (m + n) * k * isa::StorageBytes(tc.elem));
+  Line("auto ", Name(result), " = dot_fma<", table, ">(", scratch, ", ", Name(a), ", ", Name(b), ", ", Name(acc), ");");
   return absl::OkStatus();
 }
 
@@ -168,9 +264,15 @@ absl::Status Printer::PrintOp(const ir::Op& op, const ir::Op* owner, const ir::R
   if (TryLazy(op)) return absl::OkStatus();
   const bool grouped = specializer::IsElementwise(op.op) || op.op == Op::kLoad || op.op == Op::kStore || op.op == Op::kConst || op.op == Op::kProgramId ||
                        op.op == Op::kNumPrograms || op.op == Op::kAssume;
+  if (op.op == Op::kConvertLayout && ReadBuffer(result)) return absl::OkStatus();
   if (!grouped) {
     Flush();
-    for (ir::ValueId operand : op.operands) Materialise(operand);
+    for (ir::ValueId operand : op.operands) {
+      bool transposed;
+      if (op.op == Op::kFor && options_.schedule != nullptr && options_.schedule->LoopOf(op.regions[0].args[0]) != nullptr) continue;  // it asks for them itself
+      if (op.op == Op::kDot && operand == op.operands[2] && options_.schedule != nullptr && options_.schedule->wgmma.count(result) != 0 && IsZero(operand)) continue;
+      if (operand != ir::kNoValue && CopyBehind(operand, &transposed) == nullptr) Materialise(operand);
+    }
   }
   if (!grouped || result == ir::kNoValue || !IsTile(result)) Place(op.loc);
   switch (op.op) {
@@ -203,7 +305,7 @@ absl::Status Printer::PrintOp(const ir::Op& op, const ir::Op* owner, const ir::R
       return PrintAtomic(op);
     case Op::kDevicePrint: return PrintPrint(op);
     case Op::kDeviceAssert: return PrintAssert(op);
-    case Op::kDot: return PrintDot(op);
+    case Op::kDot: return PrintDot(op, region);
     case Op::kFor: return PrintFor(op);
     case Op::kWhile: return PrintWhile(op);
     case Op::kIf: return PrintIf(op);

@@ -44,7 +44,7 @@ absl::Status Printer::PrintFlip(const ir::Op& op) {
   for (int a = rank - 1; a > dim; --a) mask <<= layout::Log2(layout.shape()[a]);
   const layout::Place place = layout.PlaceOf(mask);
   if (place.warp != 0) UseShared(TypeOf(result).elem_count() * isa::StorageBytes(TypeOf(result).elem));
-  Line("auto ", Name(result), " = flip<", place.reg, "u, ", place.lane, "u, ", place.warp, "u, ", mask, "u>(0, ", Name(operand), ");");
+  Line("auto ", Name(result), " = flip<", place.reg, "u, ", place.lane, "u, ", place.warp, "u, ", mask, "u>(", scratch_, ", ", Name(operand), ");");
   return absl::OkStatus();
 }
 
@@ -56,7 +56,7 @@ absl::Status Printer::PrintGather(const ir::Op& op) {
   int inner = 0;
   for (int a = type.rank() - 1; a > axis; --a) inner += layout::Log2(type.shape[a]);
   UseShared(TypeOf(src).elem_count() * isa::StorageBytes(type.elem));
-  Line("auto ", Name(result), " = gather<", inner, ", ", layout::Log2(type.shape[axis]), ", ", TypeOf(src).shape[axis], ">(0, ", Name(src), ", ",
+  Line("auto ", Name(result), " = gather<", inner, ", ", layout::Log2(type.shape[axis]), ", ", TypeOf(src).shape[axis], ">(", scratch_, ", ", Name(src), ", ",
        Name(op.operands[1]), ");");
   return absl::OkStatus();
 }
@@ -65,7 +65,7 @@ absl::Status Printer::PrintHistogram(const ir::Op& op) {
   const ir::ValueId result = op.results[0], mask = op.operand(1);
   const layout::LinearLayout& from = LayoutOf(op.operands[0]);
   UseShared(op.IntAttr("num_bins") * 4);
-  Line("auto ", Name(result), " = histogram<", LayoutName(result), ", ", op.IntAttr("num_bins"), ", ", from.ReplicatedLanes(), "u, ", from.ReplicatedWarps(), "u>(0, ",
+  Line("auto ", Name(result), " = histogram<", LayoutName(result), ", ", op.IntAttr("num_bins"), ", ", from.ReplicatedLanes(), "u, ", from.ReplicatedWarps(), "u>(", scratch_, ", ",
        Name(op.operands[0]), ", ", mask == ir::kNoValue ? "AllTrue{}" : Name(mask), ");");
   return absl::OkStatus();
 }
@@ -76,7 +76,7 @@ absl::Status Printer::PrintSort(const ir::Op& op) {
   const bool descending = op.op == Op::kTopK || op.BoolAttr("descending");
   UseShared(from.elem_count() * isa::StorageBytes(from.elem));
   Line("auto ", Name(result), " = sort<", LayoutName(result), ", ", layout::Log2(from.shape.back()), ", ", layout::Log2(to.shape.back()), ", ", from.elem_count(), ", ",
-       descending ? "true" : "false", ">(0, ", Name(operand), ");");
+       descending ? "true" : "false", ">(", scratch_, ", ", Name(operand), ");");
   return absl::OkStatus();
 }
 

@@ -71,7 +71,7 @@ class Printer {
   std::string ThreadIndexOf(const layout::LinearLayout& layout);  // variable that holds L::thread()
 
   // --- loops.cc ---
-  enum class GroupKind : uint8_t { kCompute, kLoad, kStore };
+  enum class GroupKind : uint8_t { kCompute, kPairs, kLoad, kStore };
   struct Group {                                          // ops that will share a register loop
     GroupKind kind = GroupKind::kCompute;
     int layout = -1;
@@ -90,6 +90,17 @@ class Printer {
   void AddToGroup(const ir::Op& op, GroupKind kind, ir::ValueId tile, int64_t vector);
   void Flush();                                           // prints the loop of the group, if there is one
 
+  // --- pipelines.cc ---
+  std::string BufferTable(const layout::LinearLayout& layout, const layout::SharedLayout& shared, int elem_bytes);
+  std::string RowsTable(const isa::Type& type, int axis);
+  const pipeline::Copy* CopyBehind(ir::ValueId id, bool* transposed) const;
+  bool ReadBuffer(ir::ValueId id);                        // false if the value does not lie in a buffer
+  bool UsesWgmma(const ir::Region& region) const;
+  absl::Status PrintCopies(const ir::Op& op, const pipeline::Loop& plan, const std::string& put);
+  // wgmma.cc; `zero`: the accumulator is not read; `flag`, if not empty: an int that says whether it is (operand a from a buffer only).
+  absl::Status PrintWgmma(const ir::Op& op, const pipeline::Wgmma& plan, bool zero, const std::string& flag);
+  absl::Status PrintPipelinedFor(const ir::Op& op, const pipeline::Loop& plan);
+
   // --- ops ---
   absl::Status PrintRegion(const ir::Region& region, const ir::Op* owner);
   absl::Status PrintOp(const ir::Op& op, const ir::Op* owner, const ir::Region& region);
@@ -98,7 +109,9 @@ class Printer {
   absl::Status PrintConvert(const ir::Op& op);
   absl::Status PrintLoad(const ir::Op& op);
   absl::Status PrintStore(const ir::Op& op);
-  absl::Status PrintDot(const ir::Op& op);
+  absl::Status PrintDot(const ir::Op& op, const ir::Region& region);
+  bool IsZero(ir::ValueId id) const;                      // a tile full of +0.0
+  std::string OperandOfDot(const ir::Op& op, int i, const std::string& table);
   absl::Status PrintFor(const ir::Op& op);
   absl::Status PrintWhile(const ir::Op& op);
   absl::Status PrintIf(const ir::Op& op);
@@ -128,8 +141,14 @@ class Printer {
   static absl::Status NotYet(const ir::Op& op);
   void AssignAll(const std::vector<std::string>& targets, const std::vector<ir::ValueId>& values);
 
+  enum class ScratchState : uint8_t { kUnused, kUnknown, kFirstArea, kSecondArea };  // who used it last: a reduction, in which area
+  bool TakeReduceScratch(int64_t bytes, int64_t* offset);
   // Shared scratch: every use begins and ends with a barrier, so all share the same bytes.
-  void UseShared(int64_t bytes) { smem_bytes_ = std::max(smem_bytes_, bytes); }
+  int64_t UseShared(int64_t bytes) {                      // returns the offset
+    smem_bytes_ = std::max(smem_bytes_, scratch_ + bytes);
+    scratch_state_ = ScratchState::kUnknown;
+    return scratch_;
+  }
   // A barrier where this access may meet an earlier one of another thread of the program.
   void OrderAccess(ir::ValueId pointer, bool writes);
   int BaseOf(ir::ValueId pointer);                        // parameter that a pointer comes from; -1 if several or unknown
@@ -147,8 +166,15 @@ class Printer {
   std::vector<BlockLabel> blocks_;
   int next_label_ = 0;
   int64_t smem_bytes_ = 0;
+  ScratchState scratch_state_ = ScratchState::kUnused;
+  int64_t scratch_ = 0;                                   // offset of the scratch, behind the buffers of a pipelined loop
+  std::string add_flag_;                                  // set while a deferred dot's sum starts from zero: 0 in the first iteration
+  ir::ValueId deferred_ = ir::kNoValue;                   // result of the dot that the loop being printed leaves running
+  std::string slot_;                                      // variable with the address of the slot that the body reads
   std::vector<std::vector<const ir::Op*>> uses_;
+  std::vector<const ir::Op*> def_;
   std::vector<const ir::Op*> lazy_;                       // by value: the op that is printed where the value is used; null for variables
+  std::vector<bool> was_lazy_;                            // its variable, if any, may be constant
   std::vector<std::pair<ir::ValueId, const ir::Op*>> materialised_;
   Group group_;
   std::map<std::string, std::string> thread_indices_;     // by layout name

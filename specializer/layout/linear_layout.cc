@@ -498,6 +498,26 @@ int BankConflicts(const LinearLayout& access, const SharedLayout& shared, int el
   return worst;
 }
 
+SharedLayout SwizzledRows(const isa::Shape& shape, int axis, int elem_bytes) {
+  const auto first = FirstBits(shape);
+  const int64_t rows = shape[1 - axis];
+  const int row_bits = Log2(rows), panel_bits = std::min(Log2(shape[axis]), Log2(128 / elem_bytes));  // elements of a row of a panel
+  const int unit_bits = Log2(16 / elem_bytes), units = panel_bits - unit_bits;                        // log2 of the units of such a row
+  const int shift = 3 - units;
+  SharedLayout shared;
+  shared.vector = 1 << unit_bits;
+  shared.offset_of_bit.assign(Log2(isa::ElemCount(shape)), 0);
+  for (int bit = 0; bit < Log2(shape[axis]); ++bit) {
+    shared.offset_of_bit[first[axis] + bit] = Basis{1} << (bit < panel_bits ? bit : bit + row_bits);
+  }
+  for (int bit = 0; bit < row_bits; ++bit) {
+    Basis offset = Basis{1} << (panel_bits + bit);
+    if (bit >= shift && bit < shift + units) offset |= Basis{1} << (unit_bits + bit - shift);
+    shared.offset_of_bit[first[1 - axis] + bit] = offset;
+  }
+  return shared;
+}
+
 SharedLayout ChooseShared(const LinearLayout& write, const LinearLayout& read, int elem_bytes) {
   SharedLayout shared;
   const int bits = write.index_bits();

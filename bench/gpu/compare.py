@@ -1,0 +1,404 @@
+"""Times kernels of tilevm beside Triton's and the vendor's libraries, in one process, and checks the answers.
+
+    python3 bench/gpu/compare.py --cubins PATH/TO/cubins [--only REGEX] [--rounds 9] [--out FILE]
+
+Runs on a machine with a GPU, torch and Triton. The program //bench/gpu:cubins compiles the same kernel files that Triton compiles here; its cubins are
+launched through libcuda on torch's tensors. Each contender is captured into a CUDA graph of launches that walk over several sets of fresh random inputs,
+more than the L2 cache in total. Graphs are replayed in rounds, in an order that rotates; a figure is the median over the rounds, a ratio the median of the
+rounds' ratios. Answers are compared with float64 on outputs that were filled with NaN before.
+"""
+import argparse
+import ctypes
+import importlib.util
+import json
+import math
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import torch
+import triton
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+DTYPES = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.int32: "i32", torch.int64: "i64", torch.int8: "i8",
+          torch.float8_e4m3fn: "f8e4m3"}
+cuda = ctypes.CDLL("libcuda.so.1")
+
+
+def check(code):
+    if code != 0:
+        name = ctypes.c_char_p()
+        cuda.cuGetErrorName(code, ctypes.byref(name))
+        raise RuntimeError(f"driver: {name.value}")
+
+
+class Cubin:
+    """A kernel of the manifest, launched with the arguments of its Python signature."""
+
+    def __init__(self, folder, entry):
+        self.entry = entry
+        with open(os.path.join(folder, entry["cubin"]), "rb") as file:
+            self.image = file.read()
+        module, self.function = ctypes.c_void_p(), ctypes.c_void_p()
+        check(cuda.cuModuleLoadData(ctypes.byref(module), self.image))
+        check(cuda.cuModuleGetFunction(ctypes.byref(self.function), module, entry["entry"].encode()))
+        if entry["smem"] > 48 * 1024:
+            check(cuda.cuFuncSetAttribute(self.function, 8, entry["smem"]))
+
+    def launch(self, grid, args):
+        values = []
+        for index in self.entry["params"]:
+            arg = args[index]
+            if isinstance(arg, torch.Tensor):
+                values.append(ctypes.c_uint64(arg.data_ptr()))
+            elif isinstance(arg, float):
+                values.append(ctypes.c_float(arg))
+            else:
+                values.append(ctypes.c_int64(arg) if abs(arg) >= 2**31 else ctypes.c_int32(arg))
+        pointers = (ctypes.c_void_p * len(values))(*[ctypes.cast(ctypes.byref(v), ctypes.c_void_p) for v in values])
+        grid = list(grid) + [1] * (3 - len(grid))
+        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+        check(cuda.cuLaunchKernel(self.function, *grid, self.entry["threads"], 1, 1, self.entry["smem"], stream, pointers, None))
+
+
+def spec_arg(value, constexpr):
+    if isinstance(value, torch.Tensor):
+        return {"pointer": DTYPES[value.dtype], "aligned": value.data_ptr() % 16 == 0}
+    if constexpr:
+        return {"const": value}
+    return {"float": value} if isinstance(value, float) else {"int": value}
+
+
+def load_file(path):
+    spec = importlib.util.spec_from_file_location(os.path.basename(path)[:-3], path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Work:
+    """One row of the table: how to make a set of inputs, how each side runs on it."""
+
+    def __init__(self, name, file, kernel, make, args, grid, unit, amount, reference, tolerance, configs=({},), peers=None, triton_run=None):
+        self.name, self.file, self.kernel, self.make, self.args, self.grid = name, os.path.join(ROOT, file), kernel, make, args, grid
+        self.unit, self.amount, self.reference, self.tolerance = unit, amount, reference, tolerance
+        self.configs, self.peers, self.triton_run = configs, peers or {}, triton_run
+
+
+def graph_of(run, sets, launches):
+    for s in sets:
+        run(s)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for i in range(launches):
+            run(sets[i % len(sets)])
+    graph.replay()
+    torch.cuda.synchronize()
+    return graph
+
+
+def time_graph(graph, launches):
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    begin.record()
+    graph.replay()
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) * 1e3 / launches
+
+
+def error_of(out, expected):
+    out, expected = out.double(), expected.double()
+    if not torch.equal(torch.isnan(out), torch.isnan(expected)):
+        return math.inf
+    return ((out - expected).norm() / expected.norm()).item()
+
+
+def run_work(work, cubins, folder, rounds, arch, report):
+    sets = [work.make()]
+    size = sum(t.numel() * t.element_size() for t in sets[0].values() if isinstance(t, torch.Tensor))
+    while len(sets) < 8 and size * len(sets) < 160e6 or len(sets) < 2:
+        sets.append(work.make())
+    module = load_file(work.file)
+    kernel = getattr(module, work.kernel)
+    base = kernel
+    while not hasattr(base, "params"):
+        base = base.fn
+    first = sets[0]
+    # Ours: every configuration, the best by a first timing.
+    entries = []
+    for number, config in enumerate(work.configs):
+        values = work.args(first, config)
+        params = base.params
+        entries.append({"name": f"{re.sub('[^a-z0-9]+', '_', work.name.lower())}_{number}", "file": work.file, "kernel": work.kernel,
+                        "num_warps": config.get("num_warps", 4), "num_stages": config.get("num_stages", 3),
+                        "args": [spec_arg(v, params[i].is_constexpr) for i, v in enumerate(values)]})
+    spec = os.path.join(folder, "spec.json")
+    with open(spec, "w") as file:
+        json.dump(entries, file)
+    log = subprocess.run([cubins, "--text", f"--arch={arch}", spec, folder], capture_output=True, text=True).stdout
+    print(log, end="", flush=True)
+    with open(os.path.join(folder, "manifest.json")) as file:
+        manifest = json.load(file)
+    expected = work.reference(first)
+    out = next(iter(first.values()))
+    tolerance = work.tolerance
+    contenders, notes = {}, []
+    best = None
+    for entry, config in zip(entries, work.configs):
+        info = manifest[entry["name"]]
+        if "error" in info:
+            notes.append(info["error"].splitlines()[0])
+            continue
+        cubin = Cubin(folder, info)
+
+        def ours(s, cubin=cubin, config=config):
+            values = work.args(s, config)
+            cubin.launch(work.grid(s, config), values)
+
+        out.fill_(math.nan)
+        ours(first)
+        torch.cuda.synchronize()
+        error = error_of(out, expected)
+        if not error <= tolerance:
+            notes.append(f"WRONG {config}: error {error:.2e}")
+            continue
+        graph = graph_of(ours, sets, len(sets))
+        took = min(time_graph(graph, len(sets)) for _ in range(5))
+        if len(entries) > 1:
+            notes.append(f"{config}: {took:.1f} us")
+        if best is None or took < best[0]:
+            best = (took, ours, error, info)
+    if best is not None:
+        contenders["ours"] = best[1]
+
+    if work.triton_run is not None:
+        def theirs(s):
+            work.triton_run(kernel, s)
+        out.fill_(math.nan)
+        theirs(first)
+        torch.cuda.synchronize()
+        error = error_of(out, expected)
+        if not error <= tolerance:
+            notes.append(f"Triton: error {error:.2e}")
+        contenders["triton"] = theirs
+    contenders.update(work.peers)
+    graphs = {}
+    rough = best[0] if best is not None else 100.0
+    launches = len(sets) * max(1, int(2000 / max(rough, 1.0) / len(sets)))
+    for name, run in contenders.items():
+        graphs[name] = graph_of(run, sets, launches)
+    times = {name: [] for name in graphs}
+    order = list(graphs)
+    for i in range(rounds):
+        for name in order[i % len(order):] + order[:i % len(order)]:
+            times[name].append(time_graph(graphs[name], launches))
+    row = {"work": work.name, "unit": work.unit, "notes": notes}
+    for name, values in times.items():
+        us = statistics.median(values)
+        row[name] = {"us": us, "rate": work.amount / us / (1e3 if work.unit == "GB/s" else 1e6)}
+    for name in times:
+        if name != "ours" and "ours" in times:
+            row.setdefault("ratios", {})[name] = statistics.median(b / a for a, b in zip(times["ours"], times[name]))
+    if best is not None:
+        row["ours"].update(error=best[2], registers=best[3]["registers"], spill=best[3]["spill"], smem=best[3]["smem"], threads=best[3]["threads"], ms=best[3]["ms"])
+    report.append(row)
+    text = f"{work.name:34s}"
+    for name in times:
+        text += f" | {name} {row[name]['us']:9.2f} us {row[name]['rate']:8.1f} {work.unit}"
+    for name, ratio in row.get("ratios", {}).items():
+        text += f" | {ratio:.3f}x {name}"
+    if best is not None:
+        text += f" | error {best[2]:.1e} regs {best[3]['registers']} spill {best[3]['spill']} NVRTC {best[3]['ms']['nvrtc']:.0f} ms"
+    print(text, flush=True)
+    for note in notes:
+        print("      " + note, flush=True)
+
+
+def randn(*shape, dtype=torch.float32):
+    return torch.randn(*shape, device="cuda", dtype=torch.float32).to(dtype)
+
+
+def works():
+    out = []
+
+    def add(n):
+        out.append(Work(f"add f32 {n}", "examples/vector_add.py", "add_kernel",
+                        lambda: {"out": torch.empty(n, device="cuda"), "x": randn(n), "y": randn(n)},
+                        lambda s, c: (s["x"], s["y"], s["out"], n, 1024), lambda s, c: (triton.cdiv(n, 1024),), "GB/s", 12 * n,
+                        lambda s: s["x"].double() + s["y"].double(), 1e-6,
+                        triton_run=lambda k, s: k[(triton.cdiv(n, 1024),)](s["x"], s["y"], s["out"], n, BLOCK_SIZE=1024)))
+
+    def softmax(rows, cols, dtype):
+        block = triton.next_power_of_2(cols)
+        size = torch.empty((), dtype=dtype).element_size()
+        out.append(Work(f"softmax {DTYPES[dtype]} {rows}x{cols}", "examples/fused_softmax.py", "softmax_kernel",
+                        lambda: {"out": torch.empty(rows, cols, device="cuda", dtype=dtype), "x": randn(rows, cols, dtype=dtype)},
+                        lambda s, c: (s["out"], s["x"], cols, cols, cols, block), lambda s, c: (rows,), "GB/s", 2 * size * rows * cols,
+                        lambda s: torch.softmax(s["x"].double(), 1), 1e-6 if dtype == torch.float32 else 1e-3,
+                        triton_run=lambda k, s: k[(rows,)](s["out"], s["x"], cols, cols, cols, BLOCK_SIZE=block),
+                        peers={"torch": lambda s: torch.softmax(s["x"], 1, out=s["out"])}))
+
+    def matmul(m, n, k, dtype=torch.float16, transpose_a=False, transpose_b=False):
+        configs = [{"BLOCK_M": 128, "BLOCK_N": 256, "BLOCK_K": 64, "num_stages": 3, "num_warps": 8},
+                   {"BLOCK_M": 64, "BLOCK_N": 256, "BLOCK_K": 32, "num_stages": 4, "num_warps": 4},
+                   {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 32, "num_stages": 4, "num_warps": 4}]
+
+        def make():
+            a = randn(k, m, dtype=dtype).t() if transpose_a else randn(m, k, dtype=dtype)
+            b = randn(n, k, dtype=dtype).t() if transpose_b else randn(k, n, dtype=dtype)
+            return {"out": torch.empty(m, n, device="cuda", dtype=dtype), "a": a, "b": b}
+
+        def args(s, c):
+            a, b, o = s["a"], s["b"], s["out"]
+            return (a, b, o, m, n, k, *a.stride(), *b.stride(), *o.stride(), c["BLOCK_M"], c["BLOCK_N"], c["BLOCK_K"], 8)
+
+        def theirs(kernel, s):
+            a, b, o = s["a"], s["b"], s["out"]
+            kernel[lambda meta: (triton.cdiv(m, meta["BLOCK_M"]) * triton.cdiv(n, meta["BLOCK_N"]),)](
+                a, b, o, m, n, k, *a.stride(), *b.stride(), *o.stride(), GROUP_SIZE_M=8)
+        suffix = ("T" if transpose_a else "N") + ("T" if transpose_b else "N")
+        out.append(Work(f"matmul {DTYPES[dtype]} {m}x{n}x{k} {suffix}", "examples/matmul_autotune.py", "matmul_kernel", make, args,
+                        lambda s, c: (triton.cdiv(m, c["BLOCK_M"]) * triton.cdiv(n, c["BLOCK_N"]),), "TFLOP/s", 2 * m * n * k,
+                        lambda s: s["a"].double() @ s["b"].double(), 2e-3 if dtype == torch.float16 else 6e-3, configs,
+                        peers={"cublas": lambda s: torch.mm(s["a"], s["b"], out=s["out"])}, triton_run=theirs))
+
+    def attention(batch, heads, n, d, causal):
+        scale = 1.0 / math.sqrt(d)
+
+        def make():
+            q, k, v = (randn(batch, heads, n, d, dtype=torch.float16) for _ in range(3))
+            return {"out": torch.empty_like(q), "q": q, "k": k, "v": v}
+
+        def args(s, c):
+            tensors = [s["q"], s["k"], s["v"], s["out"]]
+            return (*tensors, scale, *[x for t in tensors for x in t.stride()], heads, n, d, 64, 64, causal)
+
+        def sdpa(s):
+            with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.CUDNN_ATTENTION):
+                torch.nn.functional.scaled_dot_product_attention(s["q"], s["k"], s["v"], is_causal=causal)
+
+        def reference(s):
+            return torch.nn.functional.scaled_dot_product_attention(s["q"].float(), s["k"].float(), s["v"].float(), is_causal=causal)
+        out.append(Work(f"attention f16 {batch}x{heads}x{n}x{d}{' causal' if causal else ''}", "examples/flash_attention.py", "flash_attention_kernel", make, args,
+                        lambda s, c: (triton.cdiv(n, 64), batch * heads), "TFLOP/s", 4 * batch * heads * n * n * d * (0.5 if causal else 1), reference, 3e-3,
+                        peers={"cudnn": sdpa},
+                        triton_run=lambda k, s: k[(triton.cdiv(n, 64), batch * heads)](*args(s, {})[:-4], HEAD_DIM=d, BLOCK_M=64, BLOCK_N=64, CAUSAL=causal)))
+
+    rows_file = os.path.relpath(os.path.join(HERE, "kernels.py"), ROOT)
+
+    def norm(kind, rows, cols, dtype):
+        block = triton.next_power_of_2(cols)
+        size = torch.empty((), dtype=dtype).element_size()
+        layer = kind == "layer"
+
+        def make():
+            s = {"out": torch.empty(rows, cols, device="cuda", dtype=dtype), "x": randn(rows, cols, dtype=dtype), "w": randn(cols, dtype=dtype)}
+            if layer:
+                s["b"] = randn(cols, dtype=dtype)
+            return s
+
+        def args(s, c):
+            return (s["out"], s["x"], s["w"], *([s["b"]] if layer else []), cols, cols, 1e-5, block)
+
+        def reference(s):
+            x, w = s["x"].double(), s["w"].double()
+            if layer:
+                return torch.nn.functional.layer_norm(x, (cols,), w, s["b"].double(), 1e-5)
+            return x * torch.rsqrt((x * x).mean(1, keepdim=True) + 1e-5) * w
+        # As the tutorials and libraries choose it.
+        warps = min(max(block // 256, 1), 8)
+        peers = {"torch": lambda s: torch.nn.functional.layer_norm(s["x"], (cols,), s["w"], s["b"], 1e-5)} if layer else {}
+        out.append(Work(f"{kind} norm {DTYPES[dtype]} {rows}x{cols}", rows_file, f"{kind}_norm_kernel", make, args, lambda s, c: (rows,), "GB/s",
+                        2 * size * rows * cols, reference, 1e-6 if dtype == torch.float32 else 1e-2, configs=({"num_warps": warps},), peers=peers,
+                        triton_run=lambda k, s: k[(rows,)](*args(s, {})[:-1], BLOCK=block, num_warps=warps)))
+
+    def gelu(n, dtype):
+        size = torch.empty((), dtype=dtype).element_size()
+        out.append(Work(f"gelu {DTYPES[dtype]} {n}", rows_file, "gelu_kernel", lambda: {"out": torch.empty(n, device="cuda", dtype=dtype), "x": randn(n, dtype=dtype)},
+                        lambda s, c: (s["out"], s["x"], n, 1024), lambda s, c: (triton.cdiv(n, 1024),), "GB/s", 2 * size * n,
+                        lambda s: torch.nn.functional.gelu(s["x"].double()), 1e-6 if dtype == torch.float32 else 1e-2,
+                        peers={"torch": lambda s: torch.nn.functional.gelu(s["x"])},
+                        triton_run=lambda k, s: k[(triton.cdiv(n, 1024),)](s["out"], s["x"], n, BLOCK=1024)))
+
+    def dropout(n):
+        # The reference is Triton's own run: the same generator, the same bits.
+        def reference(s):
+            expected = torch.empty_like(s["out"])
+            load_file(os.path.join(ROOT, rows_file)).dropout_kernel[(triton.cdiv(n, 1024),)](expected, s["x"], n, 0.5, 123, BLOCK=1024)
+            return expected
+        out.append(Work(f"dropout f32 {n}", rows_file, "dropout_kernel", lambda: {"out": torch.empty(n, device="cuda"), "x": randn(n)},
+                        lambda s, c: (s["out"], s["x"], n, 0.5, 123, 1024), lambda s, c: (triton.cdiv(n, 1024),), "GB/s", 8 * n, reference, 1e-6,
+                        triton_run=lambda k, s: k[(triton.cdiv(n, 1024),)](s["out"], s["x"], n, 0.5, 123, BLOCK=1024)))
+
+    def cross_entropy(rows, cols, dtype):
+        block = min(triton.next_power_of_2(cols), 32768 // 2)
+        size = torch.empty((), dtype=dtype).element_size()
+        out.append(Work(f"cross entropy {DTYPES[dtype]} {rows}x{cols}", rows_file, "cross_entropy_kernel",
+                        lambda: {"out": torch.empty(rows, device="cuda"), "x": randn(rows, cols, dtype=dtype), "labels": torch.randint(0, cols, (rows,), device="cuda")},
+                        lambda s, c: (s["out"], s["x"], s["labels"], cols, cols, block), lambda s, c: (rows,), "GB/s", size * rows * cols,
+                        lambda s: torch.nn.functional.cross_entropy(s["x"].double(), s["labels"], reduction="none"), 1e-5, configs=({"num_warps": 16},),
+                        peers={"torch": lambda s: torch.nn.functional.cross_entropy(s["x"], s["labels"], reduction="none")},
+                        triton_run=lambda k, s: k[(rows,)](s["out"], s["x"], s["labels"], cols, cols, BLOCK=block, num_warps=16)))
+
+    for rows, cols, dtype in ((8192, 4096, torch.float16), (8192, 8192, torch.bfloat16), (16384, 1024, torch.float32)):
+        norm("layer", rows, cols, dtype)
+        norm("rms", rows, cols, dtype)
+    gelu(2**27, torch.float16)
+    gelu(2**26, torch.float32)
+    dropout(2**26)
+    cross_entropy(4096, 32000, torch.float16)
+    cross_entropy(4096, 128256, torch.bfloat16)
+    add(10_000_000)
+    add(2**28)
+    for cols in (1024, 8192, 32768):
+        softmax(4096, cols, torch.float32)
+    for rows, cols in ((4096, 1024), (4096, 8192), (4096, 32768), (8192, 12345), (16384, 781)):
+        softmax(rows, cols, torch.float16)
+    for size in (1024, 2048, 4096, 8192):
+        matmul(size, size, size)
+    matmul(4096, 4096, 4096, torch.bfloat16)
+    matmul(4096, 4096, 4096, transpose_a=True)
+    matmul(4096, 4096, 4096, transpose_b=True)
+    matmul(1000, 1032, 520)
+    matmul(4095, 4095, 4093)
+    attention(1, 16, 16384, 128, False)
+    attention(1, 16, 16384, 128, True)
+    attention(1, 32, 8192, 64, False)
+    attention(1, 32, 8192, 64, True)
+    return out
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cubins", required=True)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--out", default="")
+    options = parser.parse_args()
+    torch.manual_seed(1)
+    torch.backends.cuda.matmul.allow_tf32 = False
+    major, minor = torch.cuda.get_device_capability()
+    arch = f"sm_{major}{minor}" + ("a" if major >= 9 else "")
+    report = []
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, Triton {triton.__version__}, {options.rounds} rounds", flush=True)
+    for work in works():
+        if not re.search(options.only, work.name):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                run_work(work, os.path.abspath(options.cubins), folder, options.rounds, arch, report)
+            except (RuntimeError, subprocess.SubprocessError, KeyError) as error:
+                print(f"{work.name}: {error}", flush=True)
+        torch.cuda.empty_cache()
+    if options.out:
+        with open(options.out, "w") as file:
+            json.dump(report, file, indent=1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,218 @@
+// Loops whose loads run ahead (specializer/pipeline/schedule.h): a ring of buffers in shared memory, filled by asynchronous copies.
+//
+//   auto copies = [&]() { ... copy_async of one iteration, at its own induction variable ... };
+//   for the first stages - 1 iterations: copies(); copies_commit();
+//   for (...) { copies_wait<stages - 2>(); barrier(); copies() for a later iteration; copies_commit(); body }
+//
+// or, with a deferred dot, the copies after the body and one slot less ahead.
+//
+// The ring begins at offset 0 of the dynamic shared memory; scratch of the loop's body lies behind it, other scratch may share its bytes.
+#include "gpu/emit/printer.h"
+
+namespace tilevm::gpu {
+
+// Where the elements of a tile of this layout lie in a buffer, in bytes, by thread and register.
+std::string Printer::BufferTable(const layout::LinearLayout& layout, const layout::SharedLayout& shared, int elem_bytes) {
+  auto offsets = [&](const layout::Bases& bases, std::vector<uint32_t>& out) {
+    for (layout::Basis basis : bases) out.push_back(shared.OffsetOf(basis) * static_cast<uint32_t>(elem_bytes));
+  };
+  std::vector<uint32_t> registers, threads;
+  offsets(layout.reg(), registers);
+  offsets(layout.lane(), threads);
+  offsets(layout.warp(), threads);
+  return Table(absl::StrCat("\n  static TV_DEV u32 thread() { return ", BitExpression("threadIdx.x", threads, false), "; }\n",
+                            "  static TV_DEV u32 at(u32 thread, int r) { return thread ^ (", BitExpression("r", registers, false), "); }\n"),
+               'W');
+}
+
+// Units of a row of a panel and so on, as gpu/device/dot.cuh takes them.
+std::string Printer::RowsTable(const isa::Type& type, int axis) {
+  const int64_t row_bytes = type.shape[axis] * isa::StorageBytes(type.elem), panel = std::min<int64_t>(row_bytes, 128);
+  const int64_t units = panel / 16;
+  return Table(absl::StrCat("\n  static constexpr u32 units = ", units, ", shift = ", 3 - layout::Log2(units), ", panel_bytes = ", panel * type.shape[1 - axis], ";\n"),
+               'S');
+}
+
+// The load that a value is an unmoved or transposed view of, if it is copied ahead.
+const pipeline::Copy* Printer::CopyBehind(ir::ValueId id, bool* transposed) const {
+  if (options_.schedule == nullptr) return nullptr;
+  *transposed = false;
+  for (const ir::Op* op = def_[id]; op != nullptr; op = def_[op->operands[0]]) {
+    if (op->op == isa::Op::kLoad) return options_.schedule->CopyOf(op->results[0]);
+    if (op->op == isa::Op::kPermute) *transposed = !*transposed;
+    else if (op->op != isa::Op::kConvertLayout) return nullptr;
+  }
+  return nullptr;
+}
+
+// A value that lies in a buffer, into registers.
+bool Printer::ReadBuffer(ir::ValueId id) {
+  bool transposed = false;
+  const pipeline::Copy* copy = CopyBehind(id, &transposed);
+  if (copy == nullptr) return false;
+  if (options_.schedule->not_printed.count(id) != 0) return true;
+  const isa::Type& type = TypeOf(id);
+  const int elem_bytes = isa::StorageBytes(type.elem), axis = transposed ? 1 - copy->axis : copy->axis;
+  const layout::SharedLayout shared = layout::SwizzledRows(type.shape, axis, elem_bytes);
+  const std::string table = BufferTable(LayoutOf(id), shared, elem_bytes);
+  // Elements that a thread holds next to each other in a row move together.
+  const int64_t vector = std::min<int64_t>(LayoutOf(id).ContiguousElements(axis), 16 / elem_bytes);
+  Line(Declared(id), ";");
+  OpenRegisterLoop(LayoutOf(id).register_count(), vector);
+  Line("read_shared<", vector, ">(", Name(id), ".v + r, ", slot_, " + ", copy->offset, " + ", table, "::at(", table, "::thread(), r));");
+  CloseRegisterLoop();
+  return true;
+}
+
+bool Printer::UsesWgmma(const ir::Region& region) const {
+  for (const ir::Op& op : region.ops) {
+    if (op.op == isa::Op::kDot && options_.schedule->wgmma.count(op.results[0]) != 0) return true;
+  }
+  return false;
+}
+
+absl::Status Printer::PrintCopies(const ir::Op& op, const pipeline::Loop& plan, const std::string& put) {
+  const ir::Region& body = op.regions[0];
+  for (const ir::Op& inner : body.ops) {
+    if (inner.results.size() == 1 && plan.slice.count(inner.results[0]) != 0) TILEVM_RETURN_IF_ERROR(PrintOp(inner, &op, body));
+  }
+  Flush();
+  for (const pipeline::Copy& copy : plan.copies) {
+    const ir::Op& load = *def_[copy.value];
+    const layout::LinearLayout& where = LayoutOf(copy.value);
+    const int elem_bytes = isa::StorageBytes(TypeOf(copy.value).elem);
+    const std::string table = BufferTable(where, copy.shared, elem_bytes), thread = absl::StrCat("thread_", table);
+    if (taken_.insert(thread).second) absl::StrAppend(&prologue_, "  const u32 ", thread, " = ", table, "::thread();\n");
+    if (copy.staged) Line(Declared(copy.value), ";");
+    OpenRegisterLoop(where.register_count(), copy.vector);
+    std::map<ir::ValueId, std::string> locals;
+    const std::string to = absl::StrCat(put, " + ", copy.offset, " + ", table, "::at(", thread, ", r)");
+    if (copy.staged) {
+      std::string load_call = absl::StrCat("load<", copy.vector, ", 0, 0>(", Name(copy.value), ".v + r, ", Register(load.operands[0], locals));
+      if (load.operand(1) != ir::kNoValue) absl::StrAppend(&load_call, ", ", Register(load.operand(1), locals));
+      Place(load.loc);
+      Line(load_call, ");");
+      CloseRegisterLoop();
+      OpenRegisterLoop(where.register_count(), copy.vector);
+      Line("write_shared<", copy.vector, ">(", to, ", ", Name(copy.value), ".v + r);");
+      CloseRegisterLoop();
+      continue;
+    }
+    std::string call = absl::StrCat("copy_async<", copy.vector * elem_bytes, ">(", to, ", ", Register(load.operands[0], locals));
+    if (load.operand(1) != ir::kNoValue) absl::StrAppend(&call, ", ", Register(load.operand(1), locals));
+    Place(load.loc);
+    Line(call, ");");
+    CloseRegisterLoop();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Printer::PrintPipelinedFor(const ir::Op& op, const pipeline::Loop& plan) {
+  const ir::Region& body = op.regions[0];
+  for (const pipeline::Copy& copy : plan.copies) OrderAccess(def_[copy.value]->operands[0], false);
+  // A deferred sum that starts from zero is not set to zero: registers that something else than wgmma writes would make the assembler wait for each product.
+  int fresh = -1;
+  for (size_t i = 0; i < op.results.size(); ++i) {
+    if (plan.deferred != ir::kNoValue && body.ops.back().operands[i] == plan.deferred && IsZero(op.operands[3 + i])) {
+      fresh = static_cast<int>(i);
+      Line(Declared(op.results[i]), ";");
+    } else {
+      Materialise(op.operands[3 + i]);
+      Line(Declared(op.results[i]), " = ", Name(op.operands[3 + i]), ";");
+    }
+  }
+  for (size_t i = 0; i < op.results.size(); ++i) names_[body.args[1 + i]] = Name(op.results[i]);
+  const Pending before = pending_;
+  CollectAccesses(body, pending_);
+  const int number = next_label_++;
+  auto numbered = [&](const char* name) { return absl::StrCat(name, number); };
+  const std::string iv = Name(body.args[0]), type = CudaType(TypeOf(body.args[0]).elem), trips = numbered("trips"), left = numbered("left"), put = numbered("put"),
+                    take = numbered("take"), copies = numbered("copies"), ring = numbered("ring");
+  const std::string step = absl::StrCat("static_cast<", type, ">(", op.FindAttr("step") != nullptr ? absl::StrCat(op.IntAttr("step")) : Name(op.operands[2]), ")");
+  const int64_t ring_bytes = plan.stages * plan.slot_bytes;
+  auto advance = [&](const std::string& slot) {
+    Line(slot, " = ", slot, " == ", ring, " + ", ring_bytes - plan.slot_bytes, " ? ", ring, " : ", slot, " + ", plan.slot_bytes, ";");
+  };
+
+  auto start = [&] {
+    Line("if (", left, " != 0) ", copies, "();");
+    Line("copies_commit();");
+  };
+
+  // Variables that run ahead: the induction variable and what the copies' addresses need of the carried values.
+  Line(type, " ", iv, " = ", Name(op.operands[0]), ";");
+  Line("u64 ", trips, " = trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, "), ", left, " = ", trips, ";");
+  if (fresh >= 0) {
+    add_flag_ = numbered("add");
+    Line("const bool ", numbered("none"), " = ", trips, " == 0;");
+    Line("int ", add_flag_, " = 0;");
+  }
+  Line("const u32 ", ring, " = shared_address();");
+  Line("u32 ", put, " = ", ring, ", ", take, " = ", ring, ";");
+  const std::string iv_ahead = iv + "_ahead";
+  Line(type, " ", iv_ahead, " = ", iv, ";");
+  std::vector<std::string> targets;
+  std::vector<ir::ValueId> values;
+  std::vector<std::pair<ir::ValueId, std::string>> saved = {{body.args[0], iv}};
+  for (int i : plan.carried) {
+    const ir::ValueId arg = body.args[1 + i];
+    targets.push_back(Name(arg) + "_ahead");
+    values.push_back(body.ops.back().operands[i]);
+    saved.push_back({arg, Name(arg)});
+    Line(CudaType(TypeOf(arg).elem), " ", targets.back(), " = ", Name(arg), ";");
+  }
+  Line("const auto ", copies, " = [&]() {");
+  ++depth_;
+  for (size_t i = 0; i < saved.size(); ++i) names_[saved[i].first] = saved[i].second + "_ahead";
+  const size_t scope = materialised_.size();
+  TILEVM_RETURN_IF_ERROR(PrintCopies(op, plan, put));
+  AssignAll(targets, values);
+  EndScope(scope);
+  for (const auto& [id, name] : saved) names_[id] = name;
+  Line(iv_ahead, " = add(", iv_ahead, ", ", step, ");");
+  Line("--", left, ";");
+  advance(put);
+  --depth_;
+  Line("};");
+  Line("barrier();");
+  Line("#pragma unroll 1");
+  Line("for (int r = 0; r < ", plan.ahead, "; ++r) {");
+  Line("  if (", left, " != 0) ", copies, "();");
+  Line("  copies_commit();");
+  Line("}");
+  Line("#pragma unroll 1");
+  Line("for (; ", trips, " != 0; --", trips, ", ", iv, " = add(", iv, ", ", step, ")) {");
+  ++depth_;
+  const bool deferred = plan.deferred != ir::kNoValue, by_group = UsesWgmma(body);
+  Line("copies_wait<", plan.ahead - 1, ">();");
+  if (by_group) Line("fence_shared();");
+  Line("barrier();");
+  if (!deferred) start();
+  scratch_ = ring_bytes;
+  deferred_ = plan.deferred;
+  UseShared(0);
+  slot_ = take;
+  const size_t body_scope = materialised_.size();
+  TILEVM_RETURN_IF_ERROR(PrintRegion(body, &op));
+  EndScope(body_scope);
+  if (deferred) start();
+  if (fresh >= 0) Line(add_flag_, " = 1;");
+  add_flag_.clear();
+  deferred_ = ir::kNoValue;
+  slot_.clear();
+  scratch_ = 0;
+  advance(take);
+  --depth_;
+  Line("}");
+  Line("copies_wait<0>();");
+  if (deferred) {
+    const ir::ValueId sum = plan.deferred;
+    Line("wgmma_wait<0>();");
+    Line("wgmma_results<", LayoutOf(sum).register_count(), ">(", Name(sum), ".v);");
+  }
+  pending_.Join(before);
+  if (fresh >= 0) Line("if (", numbered("none"), ") ", Name(op.results[fresh]), " = splat<", LayoutName(op.results[fresh]), ">(0.0f);");
+  return absl::OkStatus();
+}
+
+}  // namespace tilevm::gpu

@@ -1,0 +1,96 @@
+// Carried offsets keep what a kernel computes; the schedule of a matmul loop is what its header says.
+#include "absl/strings/match.h"
+#include "frontends/asm/assemble.h"
+#include "gtest/gtest.h"
+#include "specializer/partial_eval/evaluator.h"
+#include "specializer/passes/passes.h"
+#include "specializer/pipeline/carried_offsets.h"
+#include "specializer/pipeline/schedule.h"
+#include "vm/interp/interp.h"
+
+namespace tilevm::pipeline {
+namespace {
+
+using specializer::ArgSpec;
+
+ArgSpec Pointer(isa::DType dtype) {
+  ArgSpec spec;
+  spec.kind = ArgSpec::Kind::kTyped;
+  spec.type = isa::PointerType(dtype);
+  spec.divisible_by_16 = true;
+  return spec;
+}
+ArgSpec Int() {
+  ArgSpec spec;
+  spec.kind = ArgSpec::Kind::kTyped;
+  spec.type = isa::ScalarType(isa::DType::kI32);
+  return spec;
+}
+
+ir::Kernel Specialized(const std::string& text, std::vector<ArgSpec> args) {
+  auto module = ::tilevm::assembly::Assemble(text, "case.tasm");
+  EXPECT_TRUE(module.ok()) << module.status();
+  specializer::Evaluator evaluator(&*module, nullptr);
+  auto function = evaluator.Global("kernel");
+  EXPECT_TRUE(function.ok()) << function.status();
+  specializer::SpecializationKey key;
+  key.args = std::move(args);
+  auto kernel = evaluator.Specialize(*function, key);
+  EXPECT_TRUE(kernel.ok()) << FormatDiagnostic(kernel.status(), module->files);
+  auto passed = specializer::RunPasses(*std::move(kernel));
+  EXPECT_TRUE(passed.ok()) << passed.status();
+  return *std::move(passed);
+}
+
+// Sums eight rows of x, walking by pointer increments, and a tile of indices that counts along.
+constexpr char kWalk[] = R"(
+kernel (x: ptr<f32>, y: ptr<f32>, n: i32)
+    %i = arange 0, 8
+    %p0 = add %x, %i
+    %z = cast %i, f32
+    %sum, %p, %j = for %k in range(0, %n) carry(%s = %z, %q = %p0, %c = %i)
+        %v = load %q
+        %f = cast %c, f32
+        %s1 = add %s, %v
+        %s2 = add %s1, %f
+        %q1 = add %q, 8
+        %c1 = add %c, 3
+        yield %s2, %q1, %c1
+    %last = cast %j, f32
+    %out = add %sum, %last
+    %py = add %y, %i
+    store %py, %out
+)";
+
+std::vector<float> RunWalk(const ir::Kernel& kernel) {
+  std::vector<float> x(64), y(8, -1);
+  for (int i = 0; i < 64; ++i) x[i] = static_cast<float>(i * i % 31);
+  std::vector<vm::Buffer> buffers(2);
+  buffers[0].data = x.data();
+  buffers[0].bytes = 256;
+  buffers[0].dtype = isa::DType::kF32;
+  buffers[1].data = y.data();
+  buffers[1].bytes = 32;
+  buffers[1].dtype = isa::DType::kF32;
+  vm::RunOptions run;
+  run.threads = 1;
+  auto result = vm::Run(kernel, {vm::Arg::InBuffer(0), vm::Arg::InBuffer(1), vm::Arg::Scalar(7)}, buffers, run);
+  EXPECT_TRUE(result.ok()) << result.status();
+  return y;
+}
+
+TEST(CarriedOffsets, KeepsWhatIsComputedAndCarriesNoTile) {
+  const ir::Kernel kernel = Specialized(kWalk, {Pointer(isa::DType::kF32), Pointer(isa::DType::kF32), Int()});
+  const ir::Kernel moved = CarriedOffsets(kernel);
+  ASSERT_TRUE(ir::Verify(moved).ok()) << ir::Verify(moved) << ir::Print(moved);
+  EXPECT_EQ(RunWalk(moved), RunWalk(kernel));
+  int tiles = 0;
+  for (const ir::Op& op : moved.body.ops) {
+    if (op.op != isa::Op::kFor) continue;
+    for (ir::ValueId result : op.results) tiles += !moved.TypeOf(result).is_scalar();
+  }
+  EXPECT_EQ(tiles, 1) << ir::Print(moved);  // the sum
+}
+
+}  // namespace
+}  // namespace tilevm::pipeline

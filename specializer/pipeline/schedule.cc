@@ -1,0 +1,376 @@
+#include "specializer/pipeline/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "specializer/passes/rewriter.h"
+
+namespace tilevm::pipeline {
+namespace {
+
+using ir::kNoValue;
+using ir::ValueId;
+using isa::Op;
+using layout::LinearLayout;
+
+constexpr int64_t kRingAlign = 1024;       // the swizzle repeats every 8 rows of 128 bytes
+constexpr int kDeferredStages = 4;         // two copies ahead, one slot read, one whose products may still run
+constexpr int64_t kReduceScratch = 16384;  // left for reductions inside the loop
+
+class Scheduler {
+ public:
+  Scheduler(const layout::LayoutKernel& kernel, const ScheduleOptions& options) : lk_(kernel), options_(options) {}
+
+  Schedule Run() {
+    Index(lk_.kernel.body);
+    Walk(lk_.kernel.body);
+    return std::move(out_);
+  }
+
+ private:
+  const isa::Type& TypeOf(ValueId id) const { return lk_.kernel.TypeOf(id); }
+  const ir::Op* Def(ValueId id) const {
+    auto found = def_.find(id);
+    return found == def_.end() ? nullptr : found->second;
+  }
+
+  void Index(const ir::Region& region) {
+    for (const ir::Op& op : region.ops) {
+      for (ValueId result : op.results) def_[result] = &op;
+      for (ValueId operand : op.operands) {
+        if (operand != kNoValue) uses_[operand].push_back(&op);
+      }
+      for (const ir::Region& inner : op.regions) Index(inner);
+    }
+  }
+
+  void Walk(const ir::Region& region) {
+    for (const ir::Op& op : region.ops) {
+      if (op.op == Op::kFor && HasDot(op.regions[0]) && TryLoop(op)) continue;
+      for (const ir::Region& inner : op.regions) Walk(inner);
+    }
+  }
+
+  static bool HasDot(const ir::Region& body) {
+    return std::any_of(body.ops.begin(), body.ops.end(), [](const ir::Op& op) { return op.op == Op::kDot; });
+  }
+  static bool Writes(const ir::Region& region) {
+    for (const ir::Op& op : region.ops) {
+      const isa::Effect effect = isa::Info(op.op).effect;
+      // A volatile load may wait for another program: what it announces must not be read before.
+      if (effect == isa::Effect::kWrites || effect == isa::Effect::kReadsWrites || op.BoolAttr("volatile")) return true;
+      for (const ir::Region& inner : op.regions) {
+        if (Writes(inner)) return true;
+      }
+    }
+    return false;
+  }
+
+  bool IsZero(ValueId id) const {
+    const ir::Op* op = Def(id);
+    while (op != nullptr && (op->op == Op::kSplat || op->op == Op::kBroadcast || op->op == Op::kReshape || op->op == Op::kExpandDims)) {
+      op = Def(op->operands[0]);
+    }
+    if (op == nullptr || op->op != Op::kConst) return false;
+    const ir::Attr* value = op->FindAttr("value");
+    if (const auto* number = std::get_if<double>(value)) return *number == 0 && !std::signbit(*number);
+    if (const auto* number = std::get_if<int64_t>(value)) return *number == 0;
+    return false;
+  }
+
+  // Adds to the slice what `id` needs, transitively. False if something cannot be computed ahead.
+  bool Need(ValueId id, const ir::Op& loop, Loop& plan, const std::map<ValueId, const ir::Op*>& body) {
+    if (id == kNoValue || plan.slice.count(id) != 0) return true;
+    const ir::Region& region = loop.regions[0];
+    for (size_t i = 1; i < region.args.size(); ++i) {
+      if (region.args[i] != id) continue;
+      if (!TypeOf(id).is_scalar()) return false;
+      const int index = static_cast<int>(i) - 1;
+      if (std::find(plan.carried.begin(), plan.carried.end(), index) != plan.carried.end()) return true;
+      plan.carried.push_back(index);
+      return Need(region.ops.back().operands[index], loop, plan, body);
+    }
+    auto found = body.find(id);
+    if (found == body.end()) return true;  // from before the loop, or the induction variable
+    const ir::Op& op = *found->second;
+    const bool plain = specializer::IsElementwise(op.op) || op.op == Op::kConst || op.op == Op::kSplat || op.op == Op::kArange || op.op == Op::kBroadcast ||
+                       op.op == Op::kReshape || op.op == Op::kExpandDims || op.op == Op::kPermute;
+    if (!plain || op.results.size() != 1) return false;
+    plan.slice.insert(id);
+    return std::all_of(op.operands.begin(), op.operands.end(), [&](ValueId operand) { return Need(operand, loop, plan, body); });
+  }
+
+  // Follows a dot operand back through changes of layout to the load, if it is one.
+  Operand Source(ValueId id) const {
+    Operand out;
+    for (const ir::Op* op = Def(id); op != nullptr; op = Def(op->operands[0])) {
+      if (op->op == Op::kLoad) {
+        out.copy = op->results[0];
+        return out;
+      }
+      if (op->op == Op::kPermute && TypeOf(op->results[0]).rank() == 2) {
+        out.transposed = !out.transposed;
+      } else if (op->op != Op::kConvertLayout) {
+        break;
+      }
+    }
+    return Operand();
+  }
+
+  // All uses of the value are changes of layout and dots.
+  bool OnlyDots(ValueId id) const {
+    auto found = uses_.find(id);
+    if (found == uses_.end()) return false;
+    for (const ir::Op* use : found->second) {
+      if (use->op == Op::kDot && use->operands[2] != id) continue;
+      if ((use->op == Op::kConvertLayout || (use->op == Op::kPermute && TypeOf(id).rank() == 2)) && OnlyDots(use->results[0])) continue;
+      return false;
+    }
+    return true;
+  }
+
+  static void NeedAll(const ir::Op& op, std::set<ValueId>& needed) {
+    needed.insert(op.operands.begin(), op.operands.end());
+    for (const ir::Region& region : op.regions) {
+      for (const ir::Op& inner : region.ops) NeedAll(inner, needed);
+    }
+  }
+
+  bool TryLoop(const ir::Op& loop) {
+    const ir::Region& region = loop.regions[0];
+    if (Writes(region) || region.ops.back().op != Op::kYield) return false;
+    std::map<ValueId, const ir::Op*> body;
+    for (const ir::Op& op : region.ops) {
+      for (ValueId result : op.results) body[result] = &op;
+    }
+    Loop plan;
+    plan.induction = region.args[0];
+    int64_t scratch = 0;
+    for (const ir::Op& op : region.ops) {
+      if (op.op == Op::kReduce || !op.regions.empty()) scratch = std::max(scratch, kReduceScratch);
+      if (op.op != Op::kLoad) continue;
+      const ValueId value = op.results[0];
+      const isa::Type& type = TypeOf(value);
+      if (type.rank() != 2 || type.elem.pointer || !OnlyDots(value)) continue;
+      if (op.BoolAttr("volatile") || !op.StringAttr("cache_modifier").empty() || !op.StringAttr("eviction_policy").empty()) continue;
+      if (op.operand(2) != kNoValue && !IsZero(op.operand(2))) continue;
+      const int elem_bytes = isa::StorageBytes(type.elem);
+      const LinearLayout& where = lk_.LayoutOf(value);
+      Copy copy;
+      copy.value = value;
+      copy.axis = where.ContiguousElements(0) > where.ContiguousElements(1) ? 0 : 1;
+      copy.vector = std::min<int64_t>(options_.vector ? options_.vector(op) : 1, 16 / elem_bytes);
+      copy.staged = copy.vector * elem_bytes < 4;
+      if (type.shape[copy.axis] * elem_bytes < 32) continue;
+      Loop tried = plan;
+      if (!Need(op.operands[0], loop, tried, body) || !Need(op.operand(1), loop, tried, body)) continue;
+      plan = std::move(tried);
+      copy.shared = layout::SwizzledRows(type.shape, copy.axis, elem_bytes);
+      copy.bytes = (type.elem_count() * elem_bytes + kRingAlign - 1) / kRingAlign * kRingAlign;
+      copy.offset = plan.slot_bytes;
+      plan.slot_bytes += copy.bytes;
+      plan.copies.push_back(std::move(copy));
+    }
+    if (plan.copies.empty()) return false;
+    std::sort(plan.carried.begin(), plan.carried.end());
+    // Backwards: what the rest of the body needs of the slice.
+    std::set<ValueId> copied, needed;
+    for (const Copy& copy : plan.copies) copied.insert(copy.value);
+    for (auto it = region.ops.rbegin(); it != region.ops.rend(); ++it) {
+      const ValueId result = it->results.empty() ? kNoValue : it->results[0];
+      if (copied.count(result) != 0 || (plan.slice.count(result) != 0 && needed.count(result) == 0)) continue;
+      NeedAll(*it, needed);
+    }
+    for (ValueId id : plan.slice) {
+      if (needed.count(id) == 0) plan.only_ahead.insert(id);
+    }
+
+    out_.loops.push_back(plan);
+    // Which dots read the buffers themselves.
+    std::map<std::pair<ValueId, int>, Operand> operands;
+    for (const ir::Op& op : region.ops) {
+      if (op.op != Op::kDot) continue;
+      const std::optional<MmaPlan> mma = MmaPlanOf(lk_, op);
+      if (!mma || mma->batches != 1) continue;
+      for (int i : {0, 1}) {
+        const Operand operand = Source(op.operands[i]);
+        const Copy* copy = operand.copy == kNoValue ? nullptr : out_.CopyOf(operand.copy);
+        if (copy == nullptr || Def(operand.copy) == nullptr || body.count(operand.copy) == 0) continue;
+        const int axis = operand.transposed ? 1 - copy->axis : copy->axis;  // of the operand, contiguous in the buffer
+        const bool k_contiguous = axis == (i == 0 ? 1 : 0);
+        const int bits = isa::BitWidth(TypeOf(op.operands[i]).elem.dtype);
+        if (!k_contiguous && bits != 16) continue;
+        if (i == 1 && mma->n_steps < 2) continue;
+        operands[{op.results[0], i}] = operand;
+      }
+    }
+    out_.operands.insert(operands.begin(), operands.end());
+    for (const auto& [where, operand] : operands) {
+      for (const ir::Op* op = Def(DotOf(region, where.first).operands[where.second]); op->op != Op::kLoad; op = Def(op->operands[0])) MarkIfUnused(*op);
+    }
+    // What the rest of the body needs of shared memory beside the ring.
+    for (const ir::Op& op : region.ops) {
+      if (op.op != Op::kConvertLayout || out_.not_printed.count(op.results[0]) != 0) continue;
+      if (out_.CopyOf(Source(op.results[0]).copy) != nullptr) continue;
+      const auto kind = layout::Convert(lk_.LayoutOf(op.operands[0]), lk_.LayoutOf(op.results[0])).kind;
+      if (kind == layout::Conversion::Kind::kShared) scratch = std::max(scratch, TypeOf(op.results[0]).elem_count() * isa::StorageBytes(TypeOf(op.results[0]).elem));
+    }
+    Loop& made = out_.loops.back();
+    PlanWgmma(region, made);
+    made.stages = std::max(made.deferred != kNoValue ? kDeferredStages : 2, lk_.kernel.options.num_stages);
+    while (made.stages > 2 && made.stages * made.slot_bytes + scratch > options_.max_smem) --made.stages;
+    if (made.stages * made.slot_bytes + scratch > options_.max_smem) {
+      for (const auto& [where, operand] : operands) {
+        out_.operands.erase(where);
+        out_.wgmma.erase(where.first);
+      }
+      out_.not_printed.clear();
+      out_.loops.pop_back();
+      return false;
+    }
+    if (made.stages < 3) made.deferred = kNoValue;
+    made.ahead = made.deferred != kNoValue ? made.stages - 2 : made.stages - 1;
+    return true;
+  }
+
+  void PlanWgmma(const ir::Region& region, Loop& loop) {
+    if (!options_.wgmma) return;
+    int dots = 0;
+    for (const ir::Op& op : region.ops) {
+      if (op.op != Op::kDot) continue;
+      ++dots;
+      const isa::DType dtype = TypeOf(op.operands[0]).elem.dtype;
+      const isa::Shape& shape = TypeOf(op.results[0]).shape;
+      const std::optional<MmaPlan> mma = MmaPlanOf(lk_, op);
+      if (!mma || (dtype != isa::DType::kF16 && dtype != isa::DType::kBF16) || mma->batches != 1 || mma->warps_n != 1 || mma->warps_m % 4 != 0) continue;
+      if (shape[0] < 16 * mma->warps_m || shape[1] > 256 || TypeOf(op.results[0]).elem.dtype != isa::DType::kF32) continue;
+      bool fits = out_.operands.count({op.results[0], 1}) != 0;
+      for (int i : {0, 1}) {
+        auto found = out_.operands.find({op.results[0], i});
+        if (found == out_.operands.end()) continue;
+        // Rows of 128 bytes, or of 64 along k.
+        const Copy& copy = *out_.CopyOf(found->second.copy);
+        const int64_t row_bytes = TypeOf(copy.value).shape[copy.axis] * isa::StorageBytes(TypeOf(copy.value).elem);
+        const bool k_contiguous = (found->second.transposed ? 1 - copy.axis : copy.axis) == (i == 0 ? 1 : 0);
+        fits &= row_bytes >= (k_contiguous ? 64 : 128);
+      }
+      if (!fits) continue;
+      Wgmma plan;
+      plan.groups = mma->warps_m / 4;
+      plan.m_tiles = mma->m_steps;
+      plan.n = shape[1];
+      plan.k_steps = mma->k_steps;
+      out_.wgmma[op.results[0]] = plan;
+      // The sum goes nowhere but around the loop, and both operands stay in their buffers.
+      const ValueId result = op.results[0], acc = op.operands[2];
+      if (uses_[result].size() != 1 || uses_[acc].size() != 1 || out_.operands.count({result, 0}) == 0) continue;
+      for (size_t i = 1; i < region.args.size(); ++i) {
+        if (region.args[i] == acc && region.ops.back().operands[i - 1] == result) loop.deferred = result;
+      }
+    }
+    if (dots != 1) loop.deferred = kNoValue;
+  }
+
+  static const ir::Op& DotOf(const ir::Region& region, ValueId result) {
+    return *std::find_if(region.ops.begin(), region.ops.end(), [&](const ir::Op& op) { return op.op == Op::kDot && op.results[0] == result; });
+  }
+
+  // A change of layout whose value no one reads from registers.
+  void MarkIfUnused(const ir::Op& op) {
+    for (const ir::Op* use : uses_[op.results[0]]) {
+      if (use->op == Op::kDot) {
+        for (int i : {0, 1}) {
+          if (use->operands[i] == op.results[0] && out_.operands.count({use->results[0], i}) == 0) return;
+        }
+        if (use->operands[2] == op.results[0]) return;
+      } else if (out_.not_printed.count(use->results[0]) == 0) {
+        return;
+      }
+    }
+    out_.not_printed.insert(op.results[0]);
+  }
+
+  const layout::LayoutKernel& lk_;
+  const ScheduleOptions& options_;
+  Schedule out_;
+  std::map<ValueId, const ir::Op*> def_;
+  std::map<ValueId, std::vector<const ir::Op*>> uses_;
+};
+
+}  // namespace
+
+std::optional<MmaPlan> MmaPlanOf(const layout::LayoutKernel& kernel, const ir::Op& dot) {
+  const isa::Type &ta = kernel.kernel.TypeOf(dot.operands[0]), &tb = kernel.kernel.TypeOf(dot.operands[1]), &tc = kernel.kernel.TypeOf(dot.results[0]);
+  const int rank = tc.rank();
+  const int64_t m = tc.shape[rank - 2], n = tc.shape[rank - 1], k = ta.shape[rank - 1];
+  const int bits = isa::BitWidth(ta.elem.dtype);
+  if (m < 16 || n < 8) return std::nullopt;
+  const LinearLayout& acc = kernel.LayoutOf(dot.results[0]);
+  const int warps = static_cast<int>(acc.warp_count());
+  for (int warps_m = 1; warps_m <= warps; warps_m *= 2) {
+    const int warps_n = warps / warps_m;
+    if (LinearLayout::MmaAccumulator(tc.shape, warps_m, warps_n) != acc) continue;
+    if (LinearLayout::MmaOperandA(ta.shape, bits, warps_m, warps_n) != kernel.LayoutOf(dot.operands[0]) ||
+        LinearLayout::MmaOperandB(tb.shape, bits, warps_m, warps_n) != kernel.LayoutOf(dot.operands[1])) {
+      continue;
+    }
+    MmaPlan plan;
+    plan.warps_m = warps_m;
+    plan.warps_n = warps_n;
+    plan.k_step = bits == 16 ? 16 : bits == 8 ? 32 : 8;
+    plan.m_steps = std::max<int64_t>(1, m / 16 / warps_m);
+    plan.n_steps = std::max<int64_t>(1, n / 8 / warps_n);
+    plan.k_steps = k / plan.k_step;
+    plan.batches = rank == 3 ? tc.shape[0] : 1;
+    return plan;
+  }
+  return std::nullopt;
+}
+
+const Loop* Schedule::LoopOf(ValueId induction) const {
+  for (const Loop& loop : loops) {
+    if (loop.induction == induction) return &loop;
+  }
+  return nullptr;
+}
+
+const Copy* Schedule::CopyOf(ValueId value) const {
+  for (const Loop& loop : loops) {
+    for (const Copy& copy : loop.copies) {
+      if (copy.value == value) return &copy;
+    }
+  }
+  return nullptr;
+}
+
+Schedule MakeSchedule(const layout::LayoutKernel& kernel, const ScheduleOptions& options) { return Scheduler(kernel, options).Run(); }
+
+std::string Print(const Schedule& schedule, const layout::LayoutKernel& kernel) {
+  std::string out;
+  auto name = [&](ValueId id) {
+    const std::string& known = kernel.kernel.values[id].name;
+    return known.empty() ? absl::StrCat("%", id) : absl::StrCat("%", known);
+  };
+  for (const Loop& loop : schedule.loops) {
+    absl::StrAppend(&out, "loop over ", name(loop.induction), ": ", loop.stages, " slots of ", loop.slot_bytes, " bytes\n");
+    for (const Copy& copy : loop.copies) {
+      const isa::Type& type = kernel.kernel.TypeOf(copy.value);
+      absl::StrAppend(&out, "  stage 0, ", loop.ahead, " ahead: copy ", name(copy.value), " ", isa::ToString(type), " at ", copy.offset, ", rows along axis ",
+                      copy.axis, ", ", copy.vector * isa::StorageBytes(type.elem), " bytes at a time", copy.staged ? ", through registers" : "", "\n");
+    }
+    for (ValueId id : loop.slice) absl::StrAppend(&out, "  stage 0: ", name(id), "\n");
+  }
+  for (const auto& [where, operand] : schedule.operands) {
+    absl::StrAppend(&out, "dot ", name(where.first), " reads operand ", where.second == 0 ? "a" : "b", " from ", name(operand.copy),
+                    operand.transposed ? ", transposed" : "", "\n");
+  }
+  for (const auto& [result, plan] : schedule.wgmma) {
+    absl::StrAppend(&out, "dot ", name(result), " by wgmma: ", plan.groups, " warpgroups, ", plan.m_tiles, " tiles of 64 x ", plan.n, " each, ", plan.k_steps,
+                    " steps along k\n");
+  }
+  return out;
+}
+
+}  // namespace tilevm::pipeline

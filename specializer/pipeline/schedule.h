@@ -1,0 +1,100 @@
+// schedule: which loads of a loop with dots run ahead of it, as asynchronous copies into a ring of shared buffers. Data beside the IR, which stays as it is:
+// the interpreter runs the same kernel, the emitter follows the schedule.
+//
+// A load is copied ahead if
+//   - the loop (a `for`) writes no memory, and the load stands in its body itself, unmasked or masked with 0 elsewhere, without volatile or cache hints;
+//   - its pointers and mask are index arithmetic over the induction variable, values from before the loop, and carried scalars that advance by such
+//     arithmetic alone (the *slice*), so that they can be computed for an iteration that has not begun;
+//   - its value is a 2-dimensional tile that only changes of layout and dots use.
+// Where the hardware cannot copy (fewer than 4 neighbouring bytes) the tile passes through registers on its way to the buffer (*staged*).
+//
+// The ring has `stages` slots (kernel option num_stages, fewer if shared memory is short, 2 at least); a slot holds one buffer of each copy. Iteration i
+// waits for the copies of slot i % stages, passes one barrier, then starts those of iteration i + stages - 1 into the slot that iteration i - 1 has read:
+//
+//      iteration     0      1      2      3              stages 3
+//      copies for   2      3      4      5               before the loop: 0, 1
+//      dot reads    slot0  slot1  slot2  slot0
+//
+// Where the dot of a loop is done by wgmma and only accumulates (*deferred*), iteration i leaves its products running and waits for those of i - 1; the
+// copies then go two slots back, stages - 2 iterations ahead, since another warpgroup may still read the slot of i - 1.
+//
+// Buffers are xor-swizzled rows (layout::SwizzledRows), so that neither 16-byte copies nor ldmatrix nor wgmma meet a bank conflict. A dot reads its operand
+// from the buffer where `Operand` says so; other uses read it back into registers.
+#ifndef TILEVM_SPECIALIZER_PIPELINE_SCHEDULE_H_
+#define TILEVM_SPECIALIZER_PIPELINE_SCHEDULE_H_
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "specializer/layout/assign.h"
+
+namespace tilevm::pipeline {
+
+struct Copy {
+  ir::ValueId value = ir::kNoValue;  // of the load
+  int axis = 1;                      // the one whose elements are neighbours in a row of the buffer
+  int64_t vector = 1;                // elements of one copy
+  bool staged = false;               // through registers
+  layout::SharedLayout shared;
+  int64_t offset = 0, bytes = 0;     // within a slot
+};
+
+struct Loop {
+  ir::ValueId induction = ir::kNoValue;  // which loop
+  int stages = 0;
+  int ahead = 0;                         // iterations that the copies run ahead: stages - 1, or stages - 2
+  ir::ValueId deferred = ir::kNoValue;   // result of the dot whose products run on into the next iteration
+  int64_t slot_bytes = 0;
+  std::vector<Copy> copies;
+  std::set<ir::ValueId> slice;           // results of ops of the body that also run ahead
+  std::set<ir::ValueId> only_ahead;      // those of the slice that nothing else in the body needs
+  std::vector<int> carried;              // carried values that have a second variable, running ahead
+};
+
+// How a dot maps to mma.sync: what AssignLayouts chose, found again from the layouts.
+struct MmaPlan {
+  int warps_m = 1, warps_n = 1;
+  int64_t k_step = 16;               // k of one instruction
+  int64_t m_steps = 1, n_steps = 1, k_steps = 1, batches = 1;
+};
+std::optional<MmaPlan> MmaPlanOf(const layout::LayoutKernel& kernel, const ir::Op& dot);
+
+// An operand that a dot reads from shared memory.
+struct Operand {
+  ir::ValueId copy = ir::kNoValue;   // value of the load
+  bool transposed = false;           // the dot sees the tile with its axes swapped
+};
+
+// A dot by wgmma (sm_90): each group of four warps multiplies tiles of 64 rows. B lies in a buffer, A in one or in registers.
+struct Wgmma {
+  int groups = 1;                    // of warps, along m
+  int64_t m_tiles = 1;               // of each group, groups * 64 rows apart
+  int64_t n = 8, k_steps = 1;        // columns; instructions along k, 16 each
+};
+
+struct Schedule {
+  std::vector<Loop> loops;
+  std::map<ir::ValueId, Wgmma> wgmma;                       // by result of the dot
+  std::map<std::pair<ir::ValueId, int>, Operand> operands;  // by result of the dot and index of the operand
+  std::set<ir::ValueId> not_printed;                        // changes of layout that only such operands use
+
+  const Loop* LoopOf(ir::ValueId induction) const;
+  const Copy* CopyOf(ir::ValueId value) const;
+};
+
+struct ScheduleOptions {
+  int64_t max_smem = 0;
+  bool wgmma = false;
+  std::function<int64_t(const ir::Op&)> vector;  // registers that one access of a load may move
+};
+Schedule MakeSchedule(const layout::LayoutKernel& kernel, const ScheduleOptions& options);
+
+std::string Print(const Schedule& schedule, const layout::LayoutKernel& kernel);
+
+}  // namespace tilevm::pipeline
+
+#endif  // TILEVM_SPECIALIZER_PIPELINE_SCHEDULE_H_
