@@ -19,7 +19,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -419,7 +421,6 @@ class Runner {
   }
 
   absl::Status Compile(const std::string& arch) {
-    TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const gpu::Nvrtc> nvrtc, gpu::Nvrtc::Load());
     std::map<std::string, size_t> known;  // text -> number
     std::vector<const gpu::Emitted*> texts;
     std::vector<size_t> text_of;
@@ -434,8 +435,29 @@ class Runner {
       jobs_[i].program = text_of[i] % programs;
       jobs_[i].entry = absl::StrCat("kernel_", text_of[i]);
     }
-    cubins_.resize(programs);
-    std::vector<absl::Status> status(programs);
+    // By a child: NVRTC may speak to the driver, and the children that run the cases are forked from here. The cubins come back in files.
+    char scratch[] = "/tmp/tilevm_cubins_XXXXXX";
+    const std::string folder = mkdtemp(scratch);
+    std::fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) _exit(CompilePrograms(arch, texts, programs, folder));
+    int exit_status = 0;
+    waitpid(child, &exit_status, 0);
+    absl::Status status;
+    if (exit_status != 0) status = absl::InternalError("the compiling process failed");
+    for (size_t p = 0; p < programs && status.ok(); ++p) {
+      cubins_.push_back(ReadText(absl::StrCat(folder, "/", p)));
+      // A letter for the code of the status, then the cubin or the message.
+      const int code = cubins_[p].empty() ? static_cast<int>(absl::StatusCode::kInternal) : cubins_[p][0] - 'a';
+      cubins_[p].erase(0, 1);
+      if (code != 0) status = absl::Status(static_cast<absl::StatusCode>(code), cubins_[p].substr(0, 4000));
+    }
+    std::filesystem::remove_all(folder);
+    return status;
+  }
+
+  int CompilePrograms(const std::string& arch, const std::vector<const gpu::Emitted*>& texts, size_t programs, const std::string& folder) const {
+    absl::StatusOr<std::shared_ptr<const gpu::Nvrtc>> nvrtc = gpu::Nvrtc::Load();
     std::atomic<size_t> next{0};
     auto work = [&] {
       for (size_t p = next++; p < programs; p = next++) {
@@ -444,22 +466,23 @@ class Runner {
         for (size_t t = p; t < texts.size(); t += programs) absl::StrAppend(&request.source, InNamespace(*texts[t], absl::StrCat("kernel_", t)));
         request.headers = gpu::DeviceHeaderTexts();
         request.arch = arch;
-        absl::StatusOr<gpu::CompileResult> result = nvrtc->Compile(request);
-        if (result.ok()) {
-          cubins_[p] = std::move(result->cubin);
-        } else {
-          status[p] = result.status();
-        }
+        absl::StatusOr<gpu::CompileResult> result = nvrtc.ok() ? (*nvrtc)->Compile(request) : nvrtc.status();
+        std::ofstream file(absl::StrCat(folder, "/", p), std::ios::binary);
+        file << static_cast<char>('a' + static_cast<int>(result.status().code())) << (result.ok() ? result->cubin : std::string(result.status().message()));
       }
     };
     const int count = options_.threads > 0 ? options_.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     std::vector<std::thread> threads;
     for (int i = 0; i < count; ++i) threads.emplace_back(work);
     for (std::thread& thread : threads) thread.join();
-    for (const absl::Status& one : status) {
-      if (!one.ok()) return absl::Status(one.code(), one.message().substr(0, 4000));
-    }
-    return absl::OkStatus();
+    return 0;
+  }
+
+  static std::string ReadText(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
   }
 
   void RunInProcess() {
