@@ -182,7 +182,8 @@ void Printer::Materialise(ir::ValueId id) {
 }
 
 void Printer::OpenRegisterLoop(int64_t registers, int64_t step) {
-  Line("#pragma unroll");
+  // More elements than a thread has registers lie in its local memory whatever the loop is: unrolling it whole would only cost time.
+  Line(registers > 256 ? "#pragma unroll 4" : "#pragma unroll");
   Line("for (int r = 0; r < ", registers, "; r += ", step, ") {");
   ++depth_;
 }

@@ -103,6 +103,7 @@ std::vector<std::string> Nvrtc::Options(const CompileRequest& request) {
   std::vector<std::string> options = {absl::StrCat("--gpu-architecture=", request.arch), "--std=c++17", "-fmad=false", "-default-device",
                                       "--minimal", "--ptxas-options=-v", "-restrict"};
   if (request.line_info) options.push_back("-lineinfo");
+  if (!request.optimise) options.push_back("--ptxas-options=-O0");
   if (!request.own_cache) options.push_back("--no-cache");
   return options;
 }

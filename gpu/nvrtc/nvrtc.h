@@ -21,6 +21,7 @@ struct CompileRequest {
   std::string arch;                                             // "sm_90a"
   bool line_info = false;
   bool want_ptx = false;                                        // also return the PTX (a second compilation)
+  bool optimise = true;                                         // false: the assembler does not, for tests that only ask whether a text compiles
   bool own_cache = true;                                        // false: --no-cache, for measuring
 };
 

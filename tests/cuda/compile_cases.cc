@@ -1,0 +1,159 @@
+#include "tests/cuda/compile_cases.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "gpu/device/headers.h"
+#include "gpu/nvrtc/nvrtc.h"
+#include "isa/status.h"
+#include "tests/cuda/cases.h"
+
+namespace tilevm::tests {
+namespace {
+
+constexpr size_t kKernelsPerProgram = 32;  // against NVRTC's fixed cost and that of our headers; beyond a few dozen, compiling takes longer again
+
+struct Text {
+  gpu::Emitted emitted;
+  std::string example;  // the first case that gives it
+};
+
+double Seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+class Run {
+ public:
+  explicit Run(const CompileOptions& options) : options_(options) {}
+
+  CompileSummary Main() {
+    absl::StatusOr<std::vector<Case>> cases = ReadFolders(options_.folders);
+    if (!cases.ok()) {
+      Fail(std::string(cases.status().message()));
+      return std::move(summary_);
+    }
+    double start = Seconds();
+    std::vector<std::pair<std::string, size_t>> archs;  // with the step
+    for (const std::string& arch : options_.archs) archs.emplace_back(arch, 1);
+    for (const std::string& arch : options_.sampled_archs) archs.emplace_back(arch, static_cast<size_t>(std::max(1, options_.sample)));
+    for (const auto& [arch, step] : archs) Generate(*cases, arch);
+    Say(absl::StrFormat("generated in %.1f s", Seconds() - start));
+    if (options_.show) return std::move(summary_);
+    auto nvrtc = gpu::Nvrtc::Load();
+    if (!nvrtc.ok()) {
+      summary_.skipped = std::string(nvrtc.status().message());
+      return std::move(summary_);
+    }
+    start = Seconds();
+    size_t count = 0;
+    for (const auto& [arch, step] : archs) count += Compile(**nvrtc, arch, step);
+    Say(absl::StrFormat("compiled %d texts in %.1f s", static_cast<int>(count), Seconds() - start));
+    return std::move(summary_);
+  }
+
+ private:
+  void Say(const std::string& line) { absl::StrAppend(&summary_.text, line, "\n"); }
+  void Fail(std::string text) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    summary_.failures.push_back(std::move(text));
+  }
+
+  void Generate(const std::vector<Case>& cases, const std::string& arch) {
+    absl::StatusOr<gpu::Target> target = gpu::TargetOf(arch);
+    if (!target.ok()) return Fail(std::string(target.status().message()));
+    size_t made = 0, ended = 0;
+    std::map<std::string, size_t> known;
+    std::vector<Text>& texts = texts_[arch];
+    for (const Case& one : cases) {
+      if (!options_.only.empty() && !absl::StrContains(one.name, options_.only)) continue;
+      absl::StatusOr<ir::Kernel> kernel = KernelOf(one, options_.warps);
+      if (!kernel.ok()) {
+        ++ended;  // a wrong program, by the front end, the specializer or a pass
+        if (one.errors.empty() && one.pending.empty()) Fail(absl::StrCat(one.name, ": ", kernel.status().message()));
+        continue;
+      }
+      gpu::GenerateOptions generate;
+      generate.promises = PromisesOf(one, *kernel);
+      generate.line_directives = false;
+      if (options_.show) {
+        if (auto laid_out = gpu::LayOut(*kernel, *target, generate); laid_out.ok()) Say(layout::Print(*laid_out));
+      }
+      absl::StatusOr<gpu::Emitted> emitted = gpu::Generate(*kernel, *target, generate);
+      if (!emitted.ok()) {
+        Fail(absl::StrCat(arch, " ", one.name, ": ", emitted.status().message()));
+        continue;
+      }
+      ++made;
+      if (options_.show) Say(absl::StrCat("// ", one.name, ", ", emitted->smem_bytes, " bytes of shared memory\n", emitted->text));
+      if (known.emplace(emitted->text, texts.size()).second) texts.push_back({*std::move(emitted), one.name});
+    }
+    Say(absl::StrCat(arch, ": ", made, " cases give ", texts.size(), " texts; ", ended, " end before the engines"));
+  }
+
+  absl::Status CompileProgram(const gpu::Nvrtc& nvrtc, const std::string& arch, const std::vector<const Text*>& texts) {
+    gpu::CompileRequest request;
+    request.source = ProgramHead();
+    for (size_t i = 0; i < texts.size(); ++i) absl::StrAppend(&request.source, InNamespace(texts[i]->emitted, absl::StrCat("kernel_", i)));
+    request.headers = gpu::DeviceHeaderTexts();
+    request.arch = arch;
+    request.optimise = options_.optimise;
+    return nvrtc.Compile(request).status();
+  }
+  void CompileOne(const gpu::Nvrtc& nvrtc, const std::string& arch, const Text& text) {
+    absl::Status status = CompileProgram(nvrtc, arch, {&text});
+    if (!status.ok()) Fail(absl::StrCat(arch, " ", text.example, ": ", status.message().substr(0, 1500)));
+  }
+
+  void Profile(const gpu::Nvrtc& nvrtc, const std::string& arch, const std::vector<const Text*>& texts) {
+    std::vector<std::pair<double, const Text*>> times;
+    for (const Text* text : texts) {
+      const double start = Seconds();
+      CompileOne(nvrtc, arch, *text);
+      times.emplace_back(Seconds() - start, text);
+    }
+    std::sort(times.rbegin(), times.rend());
+    for (const auto& [seconds, text] : times) Say(absl::StrFormat("%8.1f ms  %s", 1e3 * seconds, text->example));
+  }
+
+  size_t Compile(const gpu::Nvrtc& nvrtc, const std::string& arch, size_t step) {
+    std::vector<const Text*> texts;
+    for (size_t i = 0; i < texts_[arch].size(); i += step) texts.push_back(&texts_[arch][i]);
+    if (options_.profile) {
+      Profile(nvrtc, arch, texts);
+      return texts.size();
+    }
+    const size_t programs = (texts.size() + kKernelsPerProgram - 1) / kKernelsPerProgram;
+    std::atomic<size_t> next{0};
+    auto work = [&] {
+      for (size_t p = next++; p < programs; p = next++) {
+        // Dealt out one by one: a folder's heavy cases lie side by side.
+        std::vector<const Text*> batch;
+        for (size_t i = p; i < texts.size(); i += programs) batch.push_back(texts[i]);
+        if (CompileProgram(nvrtc, arch, batch).ok()) continue;
+        for (const Text* text : batch) CompileOne(nvrtc, arch, *text);  // which one?
+      }
+    };
+    const int count = options_.threads > 0 ? options_.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    std::vector<std::thread> threads;
+    for (int i = 0; i < count; ++i) threads.emplace_back(work);
+    for (std::thread& thread : threads) thread.join();
+    return texts.size();
+  }
+
+  const CompileOptions& options_;
+  CompileSummary summary_;
+  std::map<std::string, std::vector<Text>> texts_;
+  std::mutex mutex_;
+};
+
+}  // namespace
+
+CompileSummary CompileCases(const CompileOptions& options) { return Run(options).Main(); }
+
+}  // namespace tilevm::tests
