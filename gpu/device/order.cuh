@@ -84,26 +84,31 @@ template <> struct nan_count<f16> { static constexpr u64 value = 0x3ff; };
 template <> struct nan_count<bf16> { static constexpr u64 value = 0x7f; };
 template <> struct nan_count<f32> { static constexpr u64 value = 0x7fffff; };
 template <> struct nan_count<f64> { static constexpr u64 value = 0xfffffffffffffull; };
+// The arithmetic is that of whole words and never wraps in a narrow one: with bytes that wrap, NVRTC 13.0 gave wrong code for sm_90a.
+template <class T> using order_word = pick<sizeof(T) == 8, u64, u32>;
+template <class T> constexpr order_word<T> order_sign = order_word<T>{1} << (sizeof(T) * 8 - 1);
+template <class T> constexpr order_word<T> order_mask = order_sign<T> - 1 + order_sign<T>;
 template <bool Descending, class T>
 TV_DEV unsigned_of_size<sizeof(T)> order_key(T x) {
-  using U = unsigned_of_size<sizeof(T)>;
-  constexpr U sign = static_cast<U>(U{1} << (sizeof(T) * 8 - 1)), turn = static_cast<U>(nan_count<T>::value);
-  U bits = bit_cast<U>(x);
-  if constexpr (is_float<T>) bits = bits & sign ? static_cast<U>(~bits) : static_cast<U>(bits | sign);
+  using W = order_word<T>;
+  constexpr W sign = order_sign<T>, mask = order_mask<T>, turn = static_cast<W>(nan_count<T>::value);
+  W bits = bit_cast<unsigned_of_size<sizeof(T)>>(x);
+  if constexpr (is_float<T>) bits = bits & sign ? mask - bits : bits | sign;
   else if constexpr (is_signed<T>) bits ^= sign;
-  if constexpr (Descending) bits = static_cast<U>(~bits);
+  if constexpr (Descending) bits = mask - bits;
   // The NaNs of the front go to the back: as many patterns as there are below -inf (above +inf, when descending).
-  return static_cast<U>(bits - turn);
+  return static_cast<unsigned_of_size<sizeof(T)>>(bits < turn ? bits + (mask - turn) + 1 : bits - turn);
 }
 template <bool Descending, class T>
 TV_DEV T from_order_key(unsigned_of_size<sizeof(T)> key) {
-  using U = unsigned_of_size<sizeof(T)>;
-  constexpr U sign = static_cast<U>(U{1} << (sizeof(T) * 8 - 1)), turn = static_cast<U>(nan_count<T>::value);
-  U bits = static_cast<U>(key + turn);
-  if constexpr (Descending) bits = static_cast<U>(~bits);
-  if constexpr (is_float<T>) bits = bits & sign ? static_cast<U>(bits & static_cast<U>(~sign)) : static_cast<U>(~bits);
+  using W = order_word<T>;
+  constexpr W sign = order_sign<T>, mask = order_mask<T>, turn = static_cast<W>(nan_count<T>::value);
+  W bits = key;
+  bits = bits > mask - turn ? bits - (mask - turn) - 1 : bits + turn;
+  if constexpr (Descending) bits = mask - bits;
+  if constexpr (is_float<T>) bits = bits & sign ? bits & (sign - 1) : mask - bits;
   else if constexpr (is_signed<T>) bits ^= sign;
-  return bit_cast<T>(bits);
+  return bit_cast<T>(static_cast<unsigned_of_size<sizeof(T)>>(bits));
 }
 
 // Sorts rows of 1 << RowBits keys, Count in all: the bitonic network, one compare-exchange per thread and turn.
