@@ -17,7 +17,7 @@ absl::Status Printer::PrintPrint(const ir::Op& op) {
   }
   UseShared(8);
   const std::string record = absl::StrCat("record", next_label_++);
-  Line("unsigned char* ", record, " = open_record(tv_records, 0, ", formats_.size(), ", ", bytes, ", 0);");
+  Line("unsigned char* ", record, " = open_record(tv_records, ", scratch_, ", ", formats_.size(), ", ", bytes, ", 0);");
   for (size_t i = 0; i < op.operands.size(); ++i) {
     Line("record_", IsTile(op.operands[i]) ? "tile" : "scalar", "(", record, ", ", offsets[i], ", ", Name(op.operands[i]), ");");
   }
@@ -41,7 +41,7 @@ absl::Status Printer::PrintAssert(const ir::Op& op) {
   } else {
     lane = absl::StrCat("!", Name(cond), mask == ir::kNoValue ? "" : " && ", mask == ir::kNoValue ? "" : Name(mask), " ? 0u : 0xffffffffu");
   }
-  Line("if (record_failure(tv_records, 0, ", formats_.size(), ", ", lane, ")) return;");
+  Line("if (record_failure(tv_records, ", scratch_, ", ", formats_.size(), ", ", lane, ")) return;");
   pending_ = Pending();
   formats_.push_back(std::move(format));
   return absl::OkStatus();

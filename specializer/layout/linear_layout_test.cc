@@ -216,5 +216,38 @@ TEST(SharedLayout, RowsToColumnsIsFreeOfConflicts) {
   EXPECT_EQ(shared.read_conflicts, 1);
 }
 
+TEST(LinearLayout, JoinedDoubledAndHalved) {
+  const int order[] = {1, 0};
+  const LinearLayout blocked = LinearLayout::BlockedByOrder({8, 64}, 4, 4, order);
+  const LinearLayout joined = blocked.Joined(), doubled = blocked.Doubled(0);
+  EXPECT_EQ(joined.shape(), (isa::Shape{8, 64, 2}));
+  EXPECT_EQ(doubled.shape(), (isa::Shape{16, 64}));
+  for (uint32_t thread = 0; thread < 128; ++thread) {
+    for (uint32_t r = 0; r < blocked.register_count(); ++r) {
+      const Basis index = blocked.IndexOf({r, thread % 32, thread / 32});
+      for (uint32_t side = 0; side < 2; ++side) {
+        EXPECT_EQ(joined.IndexOf({2 * r + side, thread % 32, thread / 32}), 2 * index + side);
+        EXPECT_EQ(doubled.IndexOf({r + side * static_cast<uint32_t>(blocked.register_count()), thread % 32, thread / 32}), index + side * 8 * 64);
+      }
+    }
+  }
+  ASSERT_TRUE(joined.Halved().has_value());
+  EXPECT_EQ(*joined.Halved(), blocked);
+  EXPECT_FALSE(LinearLayout::BlockedByOrder({8, 2}, 1, 4, order).Halved().has_value()) << "lanes tell the halves apart";
+}
+
+TEST(LinearLayout, AxisBitsSayWhereACoordinateComesFrom) {
+  const int order[] = {1, 0};
+  const LinearLayout layout = LinearLayout::BlockedByOrder({16, 256}, 4, 2, order);
+  for (int axis : {0, 1}) {
+    const auto bits = layout.AxisBits(axis);
+    ASSERT_TRUE(bits.has_value());
+    ASSERT_EQ(bits->size(), axis == 0 ? 4u : 8u);
+    for (size_t i = 0; i < bits->size(); ++i) {
+      EXPECT_EQ(layout.Coordinates(layout.IndexOf({(*bits)[i].reg, (*bits)[i].lane, (*bits)[i].warp}))[axis], int64_t{1} << i);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tilevm::layout
