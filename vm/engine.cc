@@ -112,6 +112,7 @@ Program::Program(std::shared_ptr<Engine> engine, isa::Module module, std::string
   options.log = o.log;
   options.device = engine_->device_;
   options.tuning = o.tuning;
+  options.debug = o.debug;
   options.cpu_if_unimplemented = o.device == "auto";
   world_ = std::make_unique<host::HostWorld>(&engine_->cache_, std::move(key), std::move(options));
   world_->generator().seed = o.seed;

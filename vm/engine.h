@@ -48,6 +48,7 @@ struct EngineOptions {
   int threads = 0;                 // of one launch; 0: one for each core
   bool checked = false;            // find out-of-bounds accesses, races, uninitialised reads (vm/interp/interp.h)
   bool poison_masked = false;
+  bool debug = false;              // on a GPU: device_assert, and line information in the code
   int64_t max_ops = 0;             // fuel of one launch; 0: no limit
   int64_t max_memory_bytes = int64_t{8} << 30;  // tile registers of one launch
   uint64_t seed = 0;               // of torch's default generator

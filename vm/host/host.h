@@ -63,6 +63,7 @@ class HostWorld : public specializer::Host {
     size_t max_launch_records = 100'000;
     Tuning tuning = Tuning::kWhenNeeded;             // kNever: the first configuration that fits; kAlways: remembered results of earlier processes do not count
     std::shared_ptr<DeviceRunner> device;            // where kernels run; null: the CPU engine
+    bool debug = false;                              // every kernel as if launched with debug=True
     bool cpu_if_unimplemented = false;               // a kernel that the device engine cannot take runs on the CPU engine
   };
 

@@ -67,6 +67,7 @@ absl::StatusOr<size_t> ChooseConfig(HostWorld& world, Evaluator& evaluator, cons
       TILEVM_RETURN_IF_ERROR(evaluator.Call(variants[i].pre_hook, CallArgs{{variants[i].hook_args}, {}}, loc).status());
     }
     TILEVM_ASSIGN_OR_RETURN(BoundCall bound, Bind(evaluator, kernel, variants[i].call, loc));
+    if (world.options().debug) bound.options.debug = true;
     TILEVM_ASSIGN_OR_RETURN(specializer::SpecializationKey specialization, SpecializationOf(kernel, bound, loc));
     absl::StatusOr<std::shared_ptr<const CompiledKernel>> compiled =
         world.cache().Get(world.program_key(), evaluator, kernel, specialization, nullptr, /*want_plan=*/false);
