@@ -26,6 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 DTYPES = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.int32: "i32", torch.int64: "i64", torch.int8: "i8",
           torch.float8_e4m3fn: "f8e4m3"}
+TRY_WARPS = []
 cuda = ctypes.CDLL("libcuda.so.1")
 
 
@@ -131,7 +132,10 @@ def run_work(work, cubins, folder, rounds, arch, report):
     first = sets[0]
     # Ours: every configuration, the best by a first timing.
     entries = []
-    for number, config in enumerate(work.configs):
+    configs = work.configs
+    if TRY_WARPS and len(configs) == 1:
+        configs = [{**configs[0], "num_warps": w} for w in TRY_WARPS]
+    for number, config in enumerate(configs):
         values = work.args(first, config)
         params = base.params
         entries.append({"name": f"{re.sub('[^a-z0-9]+', '_', work.name.lower())}_{number}", "file": work.file, "kernel": work.kernel,
@@ -149,7 +153,7 @@ def run_work(work, cubins, folder, rounds, arch, report):
     tolerance = work.tolerance
     contenders, notes = {}, []
     best = None
-    for entry, config in zip(entries, work.configs):
+    for entry, config in zip(entries, configs):
         info = manifest[entry["name"]]
         if "error" in info:
             notes.append(info["error"].splitlines()[0])
@@ -379,12 +383,14 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--out", default="")
+    parser.add_argument("--warps", default="", help="4,8,16: try these for our side's num_warps, to see what the choice costs")
     options = parser.parse_args()
     torch.manual_seed(1)
     torch.backends.cuda.matmul.allow_tf32 = False
     major, minor = torch.cuda.get_device_capability()
     arch = f"sm_{major}{minor}" + ("a" if major >= 9 else "")
     report = []
+    TRY_WARPS.extend(int(w) for w in options.warps.split(",") if w)
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, Triton {triton.__version__}, {options.rounds} rounds", flush=True)
     for work in works():
         if not re.search(options.only, work.name):

@@ -7,6 +7,7 @@
 #include "gpu/emit/emit.h"
 #include "specializer/ir/kernel.h"
 #include "specializer/layout/assign.h"
+#include "specializer/pipeline/schedule.h"
 
 namespace tilevm::gpu {
 
@@ -23,6 +24,8 @@ struct GenerateOptions {
 
 // The kernel (after specializer::RunPasses) with a layout for each tile value: `inspect --stage layout`.
 absl::StatusOr<layout::LayoutKernel> LayOut(const ir::Kernel& kernel, const Target& target, const GenerateOptions& options);
+// What runs ahead of loops with dots, from the result of LayOut: `inspect --stage pipeline`.
+pipeline::Schedule Plan(const layout::LayoutKernel& kernel, const Target& target, const GenerateOptions& options);
 // The text, from the result of LayOut.
 absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& target, const GenerateOptions& options);
 // Both. kUnimplemented with a place for what has no template; kResourceExhausted if the shared memory is more than the target has.

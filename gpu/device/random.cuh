@@ -18,9 +18,16 @@ TV_DEV Words<T> philox_words(S seed, C c0, C c1, C c2, C c3) {
   const u64 key = static_cast<u64>(static_cast<i64>(seed));
   U k0 = static_cast<U>(key), k1 = wide ? U{0} : static_cast<U>(key >> 32);
   U x[4] = {static_cast<U>(static_cast<i64>(c0)), static_cast<U>(static_cast<i64>(c1)), static_cast<U>(static_cast<i64>(c2)), static_cast<U>(static_cast<i64>(c3))};
-#pragma unroll 2
+  // Unrolled, zero words of the counter fold away, the keys are the same for every element, and the rounds of words that nobody wants vanish.
+#pragma unroll
   for (int round = 0; round < Rounds; ++round) {
-    const U h0 = umulhi(m0, x[0]), h1 = umulhi(m1, x[2]), l0 = m0 * x[0], l1 = m1 * x[2];
+    U h0, h1, l0, l1;
+    if constexpr (wide) {
+      h0 = umulhi(m0, x[0]), h1 = umulhi(m1, x[2]), l0 = m0 * x[0], l1 = m1 * x[2];
+    } else {
+      const u64 p0 = static_cast<u64>(m0) * x[0], p1 = static_cast<u64>(m1) * x[2];
+      h0 = static_cast<U>(p0 >> 32), h1 = static_cast<U>(p1 >> 32), l0 = static_cast<U>(p0), l1 = static_cast<U>(p1);
+    }
     x[0] = h1 ^ x[1] ^ k0;
     x[1] = l1;
     x[2] = h0 ^ x[3] ^ k1;

@@ -79,12 +79,6 @@ std::string Printer::ThreadIndexOf(const layout::LinearLayout& layout) {
 
 std::string Printer::SourceTable(const std::vector<uint32_t>& source) { return Table(absl::StrCat("\n", Array("int", "source", source)), 'C'); }
 
-std::string Printer::SharedTable(const layout::SharedLayout& shared) {
-  return Table(absl::StrCat("\n  static constexpr int vector = ", shared.vector, ", bits = ", shared.offset_of_bit.size(), ";\n",
-                            Array("u32", "offset", shared.offset_of_bit)),
-               'S');
-}
-
 std::string Printer::ShuffleTable(const layout::Conversion& conversion) {
   // The registers that a receiver may ask for: the span of reg_from_lane.
   std::vector<uint32_t> choices = {0};

@@ -63,7 +63,6 @@ class Printer {
   std::string LayoutName(const layout::LinearLayout& layout);  // declares it on first use
   std::string LayoutName(ir::ValueId id) { return LayoutName(LayoutOf(id)); }
   std::string SourceTable(const std::vector<uint32_t>& source);
-  std::string SharedTable(const layout::SharedLayout& shared);
   std::string ShuffleTable(const layout::Conversion& conversion);
   std::string Table(const std::string& body, char prefix);     // one struct for each text
 

@@ -17,6 +17,7 @@ using layout::LinearLayout;
 
 constexpr int64_t kRingAlign = 1024;       // the swizzle repeats every 8 rows of 128 bytes
 constexpr int kDeferredStages = 4;         // two copies ahead, one slot read, one whose products may still run
+constexpr int64_t kDeferredRing = 100 * 1024;  // small slots: more of them, so that enough bytes are under way; two such CTAs fit an SM
 constexpr int64_t kReduceScratch = 16384;  // left for reductions inside the loop
 
 class Scheduler {
@@ -219,7 +220,8 @@ class Scheduler {
     }
     Loop& made = out_.loops.back();
     PlanWgmma(region, made);
-    made.stages = std::max(made.deferred != kNoValue ? kDeferredStages : 2, lk_.kernel.options.num_stages);
+    made.stages = std::max(2, lk_.kernel.options.num_stages);
+    if (made.deferred != kNoValue) made.stages = std::max({made.stages, kDeferredStages, static_cast<int>(std::min<int64_t>(8, kDeferredRing / made.slot_bytes))});
     while (made.stages > 2 && made.stages * made.slot_bytes + scratch > options_.max_smem) --made.stages;
     if (made.stages * made.slot_bytes + scratch > options_.max_smem) {
       for (const auto& [where, operand] : operands) {

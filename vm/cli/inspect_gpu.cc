@@ -56,7 +56,7 @@ absl::StatusOr<std::string> Disassemble(const std::string& cubin) {
 }  // namespace
 
 const std::vector<std::string>& GpuStages() {
-  static const auto* const kStages = new std::vector<std::string>{"layout", "cuda", "ptx", "sass", "resources"};
+  static const auto* const kStages = new std::vector<std::string>{"layout", "pipeline", "cuda", "ptx", "sass", "resources"};
   return *kStages;
 }
 
@@ -64,6 +64,7 @@ absl::StatusOr<std::string> GpuStage(const ir::Kernel& kernel, absl::string_view
   TILEVM_ASSIGN_OR_RETURN(gpu::Target target, TargetFor(arch));
   TILEVM_ASSIGN_OR_RETURN(layout::LayoutKernel laid_out, gpu::LayOut(kernel, target, {}));
   if (stage == "layout") return layout::Print(laid_out);
+  if (stage == "pipeline") return pipeline::Print(gpu::Plan(laid_out, target, {}), laid_out);
   TILEVM_ASSIGN_OR_RETURN(gpu::Emitted emitted, gpu::Generate(kernel, target));
   if (stage == "cuda") return emitted.text;
   TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const gpu::Nvrtc> nvrtc, gpu::Nvrtc::Load());

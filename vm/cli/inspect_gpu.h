@@ -1,4 +1,4 @@
-// The stages of `tilevm inspect` behind the target-independent passes: layout, cuda, ptx, sass, resources.
+// The stages of `tilevm inspect` behind the target-independent passes: layout, pipeline, cuda, ptx, sass, resources.
 #ifndef TILEVM_VM_CLI_INSPECT_GPU_H_
 #define TILEVM_VM_CLI_INSPECT_GPU_H_
 
