@@ -249,5 +249,30 @@ TEST(LinearLayout, AxisBitsSayWhereACoordinateComesFrom) {
   }
 }
 
+// Eight rows of one unit lie in all banks: rows written 16 bytes at a time and fragments written 4 bytes at a time meet no conflict.
+TEST(SwizzledRows, IsABijectionWithoutConflicts) {
+  for (int64_t cols : {16, 32, 64, 128, 256}) {
+    const isa::Shape shape = {64, cols};
+    const SharedLayout rows = SwizzledRows(shape, 1, 2);
+    std::vector<bool> seen(64 * cols);
+    for (uint32_t index = 0; index < seen.size(); ++index) {
+      ASSERT_LT(rows.OffsetOf(index), seen.size());
+      EXPECT_FALSE(seen[rows.OffsetOf(index)]) << cols << " columns, element " << index;
+      seen[rows.OffsetOf(index)] = true;
+    }
+    SharedLayout wide = rows, narrow = rows;
+    wide.vector = 8;
+    narrow.vector = 2;
+    const int order[] = {1, 0};
+    EXPECT_EQ(BankConflicts(LinearLayout::BlockedByOrder(shape, 8, 4, order), wide, 2), 1) << cols;
+    EXPECT_EQ(BankConflicts(LinearLayout::MmaAccumulator(shape, 4, 1), narrow, 2), 1) << cols;
+  }
+  // The other axis: the same buffer, seen transposed.
+  const SharedLayout a = SwizzledRows({64, 32}, 1, 2), b = SwizzledRows({32, 64}, 0, 2);
+  for (uint32_t row = 0; row < 64; ++row) {
+    for (uint32_t col = 0; col < 32; ++col) EXPECT_EQ(a.OffsetOf(row * 32 + col), b.OffsetOf(col * 64 + row));
+  }
+}
+
 }  // namespace
 }  // namespace tilevm::layout
