@@ -294,7 +294,158 @@ except ValueError as err:
     assert str(err) == "bad" and err.code == 7
 )py"),
             "");
-  EXPECT_TRUE(absl::StrContains(RunBody("def f():\n    while True:\n        yield 1\nf()\n"), "test.py:6:9: error: a generator of more than 262144 values"));
+}
+
+TEST(Python, NestedFunctionsShareNames) {
+  EXPECT_EQ(RunBody(R"py(
+def loops():
+    fs = []
+    for i in range(3):
+        fs.append(lambda: i)
+    gs = [(lambda k=i: k) for i in range(3)]
+    return [f() for f in fs], [g() for g in gs]
+assert loops() == ([2, 2, 2], [0, 1, 2])
+def later():
+    f = lambda: n + 1
+    n = 1
+    a = f()
+    n = 10
+    return a, f()
+assert later() == (2, 11)
+def counter(start):
+    n = start
+    def up(by=1):
+        nonlocal n
+        n += by
+        return n
+    def value():
+        return n
+    up()
+    up(by=5)
+    return value(), n
+assert counter(1) == (7, 7)
+def recursive(n):
+    def fact(k):
+        return 1 if k < 2 else k * fact(k - 1)
+    return fact(n)
+assert recursive(5) == 120
+def deep():
+    x = 0
+    def middle():
+        def inner():
+            nonlocal x
+            x += 1
+        inner()
+        inner()
+    middle()
+    return x
+assert deep() == 2
+def branches(flag):
+    if flag:
+        size = 4
+    f = lambda: size
+    while size < 10:
+        size += 3
+    return f()
+assert branches(True) == 10
+try:
+    branches(False)
+    named = False
+except NameError as e:
+    named = "'size'" in str(e)
+assert named
+def parameter(x):
+    f = lambda: x
+    x = x + 1
+    return f()
+assert parameter(3) == 4
+def sizes():
+    out = []
+    for n in (10, 20):
+        grid = lambda meta: (triton.cdiv(n, meta["B"]),)
+        out.append(grid({"B": 4}))
+    return out
+assert sizes() == [(3,), (5,)]
+)py"),
+            "");
+}
+
+TEST(Python, GeneratorsRunAsFarAsTheyAreAsked) {
+  EXPECT_EQ(RunBody(R"py(
+from contextlib import contextmanager
+log = []
+def count(start):
+    n = start
+    try:
+        while True:
+            log.append(n)
+            yield n
+            n += 1
+    finally:
+        log.append("end")
+for i in count(3):
+    if i == 5:
+        break
+assert log == [3, 4, 5, "end"], log
+g = count(0)
+assert next(g) == 0 and next(g) == 1
+h = count(10)
+assert next(h) == 10 and next(g) == 2 and next(h) == 11
+g.close()
+assert log[-1] == "end" and next(g, None) is None
+assert [a + b for a, b in zip([1, 2], (x * x for x in [3, 4]))] == [10, 18]
+def outer():
+    yield from inner()
+    yield "last"
+def inner():
+    for i in range(2):
+        yield i
+assert list(outer()) == [0, 1, "last"]
+def fails():
+    yield 1
+    raise ValueError("in the body")
+got = []
+try:
+    for v in fails():
+        got.append(v)
+except ValueError as e:
+    got.append(str(e))
+assert got == [1, "in the body"]
+@contextmanager
+def opened(name):
+    log.append("open " + name)
+    try:
+        yield name.upper()
+    finally:
+        log.append("close " + name)
+with opened("a") as a:
+    log.append(a)
+assert log[-3:] == ["open a", "A", "close a"]
+try:
+    with opened("b"):
+        raise ValueError("x")
+except ValueError as e:
+    assert str(e) == "x"
+assert log[-1] == "close b"
+def depth(n):
+    if n:
+        yield from depth(n - 1)
+    yield n
+assert list(depth(20))[-1] == 20
+left = count(7)
+assert next(left) == 7
+class Tree:
+    def __init__(self, items):
+        self.items = items
+    def walk(self):
+        for i in self.items:
+            yield i
+assert [x for x in Tree([1, 2]).walk()] == [1, 2] and sum(Tree([3, 4]).walk()) == 7
+)py"),
+            "");
+  EXPECT_TRUE(absl::StrContains(RunBody("def f():\n    while True:\n        yield 1\nlist(f())\n"), "a generator is spelled out; the limit is 65536 items"));
+  EXPECT_TRUE(absl::StrContains(RunBody("def f():\n    yield 1\n    raise ValueError('x')\nlist(f())\n"), "test.py:6:5: error: ValueError: x"));
+  EXPECT_TRUE(absl::StrContains(RunBody("def f():\n    yield 1\ngs = [f() for i in range(300)]\nvs = [next(g) for g in gs]\n"), "more than 256 generators wait at once"));
 }
 
 // Each raise of an exception that holds exceptions costs the same.

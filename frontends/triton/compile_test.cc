@@ -532,7 +532,7 @@ cell [f]
 )asm");
 }
 
-// A captured name that changes later is an error there.
+// A captured name that changes later is shared through a cell.
 TEST(CompileTest, ANameIsRebound) {
   EXPECT_EQ(Lowered(R"py(
 def f(n):
@@ -541,13 +541,14 @@ def f(n):
     return g
 )py"), R"asm(
 function "<lambda>" [n] ()
-    return %n
+    %0 = getattr %n, value
+    return %0
 
 function f (n)
-    %g := make_function $0, %n
-    %0 = const 2
-    stub "'n' is read by a function defined above and assigned again here, which is not supported"
-    %n.1 = bind %0
+    %0 = call @tilevm.cell, "n"
+    set_attr %0, value, %n
+    %g := make_function $0, %0
+    set_attr %0, value, 2
     return %g
 
 cell [f]

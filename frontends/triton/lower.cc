@@ -132,7 +132,22 @@ isa::Reg Lowering::NameOrUnbound(absl::string_view name, const Span& span) {
   return reg.has_value() && *reg != isa::kNoReg ? *reg : Unbound(name, span);
 }
 
+// `tilevm.cell(name)`, the value as its attribute: an object, so that all who hold it see every assignment.
+void Lowering::Share(absl::string_view name, const Span& span) {
+  isa::Constant text;
+  text.kind = isa::Constant::Kind::kString;
+  text.string_value = std::string(name);
+  const Reg callee = ConstPath("tilevm.cell", span);
+  const Reg cell = EmitValue(Op::kCall, span, {callee, Const(text, span)});
+  if (const std::optional<Reg> value = FindLocal(name); value.has_value() && *value != isa::kNoReg) {
+    Emit(Op::kSetAttr, span, {cell, *value}, Str("value"));
+    names_.erase(name);
+  }
+  cells_[name] = cell;
+}
+
 isa::Reg Lowering::ReadName(absl::string_view name, const Span& span) {
+  if (IsShared(name)) return EmitValue(Op::kGetAttr, span, {cells_.at(name)}, Str("value"));
   if (FindLocal(name).has_value() || scope_.locals.Has(name)) return NameOrUnbound(name, span);
   if (const std::optional<std::string> path = program_.PathOfName(unit_, name)) return ConstPath(*path, span);
   return EmitValue(Op::kGlobal, span, {}, Str(name));
@@ -142,6 +157,10 @@ void Lowering::Define(absl::string_view global) { defines_.Add(global); }
 
 // `name = value`. A plain assignment in a function is a bind; a loop target, a function and an import are not.
 void Lowering::WriteName(absl::string_view name, Reg value, const Span& span, bool bind) {
+  if (IsShared(name)) {
+    Emit(Op::kSetAttr, span, {cells_.at(name), value}, Str("value"));
+    return;
+  }
   if (scope_.nonlocals.Has(name)) {
     Stub(span, absl::StrCat("assignment to the nonlocal name '", name, "' is not supported"));
     return;

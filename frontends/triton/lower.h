@@ -77,6 +77,8 @@ class Lowering {
   void Undo(size_t mark);
   Reg ReadName(absl::string_view name, const Span& span);
   void WriteName(absl::string_view name, Reg value, const Span& span, bool bind);
+  bool IsShared(absl::string_view name) const { return cells_.contains(name) && !FindLocal(name).has_value(); }
+  void Share(absl::string_view name, const Span& span);  // makes its cell, with the value that it has
   void Define(absl::string_view global);
   uint32_t Finish(const Span& span);  // adds the function to the module
 
@@ -161,6 +163,7 @@ class Lowering {
   absl::flat_hash_map<absl::string_view, Reg> names_;  // kNoReg: deleted
   std::vector<Change> log_;
   absl::flat_hash_set<absl::string_view> captured_;  // by functions inside this one
+  absl::flat_hash_map<absl::string_view, Reg> cells_;  // of locals shared with nested functions: objects that hold the value
   absl::flat_hash_map<Reg, std::string> paths_;      // of modules that a function imports
   std::vector<Loop> loops_;
   int try_depth_ = 0;             // bodies of try statements around: an import there may fail
@@ -169,7 +172,7 @@ class Lowering {
   std::vector<std::unique_ptr<std::string>> hidden_names_;
   absl::string_view class_;       // whose body is being lowered, or whose method this is: super() means its bases
   std::optional<Reg> self_;       // the first parameter of a method
-  std::optional<Reg> generator_;  // of a generator function: what it has yielded
+  std::optional<Reg> generator_;  // of a generator function: what takes its values
   NameSet class_names_;           // of the class body being lowered: visible there, not in its methods
 };
 

@@ -33,7 +33,7 @@ std::vector<absl::string_view> Lowering::Carried(const NameSet& names) const {
   std::vector<absl::string_view> carried;
   if (in_cell()) return carried;
   for (absl::string_view name : names.names()) {
-    if (!scope_.globals.Has(name) && !scope_.nonlocals.Has(name)) carried.push_back(name);
+    if (!scope_.globals.Has(name) && !scope_.nonlocals.Has(name) && !IsShared(name)) carried.push_back(name);
   }
   return carried;
 }

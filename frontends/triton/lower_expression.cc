@@ -56,7 +56,7 @@ std::optional<std::string> Lowering::PathOf(const Expr* expr) {
       if (path == paths_.end()) return std::nullopt;
       return path->second;
     }
-    if (scope_.locals.Has(name->name)) return std::nullopt;
+    if (scope_.locals.Has(name->name) || IsShared(name->name)) return std::nullopt;
     return program_.PathOfName(unit_, name->name);
   }
   const auto* attribute = As<AttributeExpr>(expr);

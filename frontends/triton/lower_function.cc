@@ -96,7 +96,17 @@ isa::Reg Lowering::MakeFunction(absl::string_view name, const std::vector<Parame
   inner.scope_ = scope;
   inner.function_.name = std::string(name);
   inner.regions_.push_back(&inner.function_.body);
-  for (absl::string_view free : scope.free.names()) {
+  NameSet outside = scope.free;
+  outside.AddAll(scope.nonlocals);
+  for (absl::string_view free : outside.names()) {
+    if (IsShared(free) && !class_names_.Has(free)) {
+      operands.push_back(cells_.at(free));
+      inner.function_.captures.push_back(Str(free));
+      inner.cells_[free] = inner.NewReg();
+      inner.function_.body.args.push_back(inner.cells_.at(free));
+      continue;
+    }
+    if (!scope.free.Has(free)) continue;
     if (class_names_.Has(free) || (!FindLocal(free).has_value() && !scope_.locals.Has(free))) continue;
     operands.push_back(NameOrUnbound(free, span));
     inner.function_.captures.push_back(Str(free));
@@ -144,6 +154,8 @@ isa::Reg Lowering::FunctionValue(const FunctionDefStmt* stmt) {
       inner.self_ = inner.FindLocal(stmt->parameters[0].name);
     }
     CollectReads(stmt->body, &inner.reads_);
+    const NameSet shared = SharedNames(stmt, scope);
+    for (absl::string_view name : shared.names()) inner.Share(name, stmt->name_span);
     if (scope.is_generator) {
       const Reg callee = inner.ConstPath("tilevm.generator", stmt->name_span);
       inner.generator_ = inner.EmitValue(Op::kCall, stmt->name_span, {callee});
@@ -167,7 +179,7 @@ void Lowering::FunctionDef(const FunctionDefStmt* stmt) {
   }
 }
 
-// A generator runs to its end when it is called: `yield x` puts x where its caller will take it from.
+// `yield x`: the evaluator hands x to whoever asked the generator for it (specializer/partial_eval/generator.h).
 isa::Reg Lowering::Yield(const YieldExpr* expr) {
   if (!generator_.has_value()) return Stub(expr->span, "generators are not supported here");
   const Reg callee = ConstPath("tilevm.yield", expr->span);

@@ -192,7 +192,9 @@ void Lowering::Annotated(const AnnAssignStmt* stmt) {
 void Lowering::Delete(const DeleteStmt* stmt) {
   for (const Expr* target : stmt->targets) {
     if (const auto* name = As<NameExpr>(target)) {
-      if (scope_.locals.Has(name->name)) {
+      if (IsShared(name->name)) {
+        Stub(target->span, absl::StrCat("deleting '", name->name, "', which a nested function reads, is not supported"));
+      } else if (scope_.locals.Has(name->name)) {
         ForgetLocal(name->name);
       } else if (!in_cell()) {
         Stub(target->span, "deleting a global name is not supported");

@@ -81,7 +81,9 @@ void ScopeBuilder::WalkStmt(const Stmt* stmt) {
   } else if (const auto* nonlocal = As<NonlocalStmt>(stmt)) {
     for (absl::string_view name : nonlocal->names) scope_->nonlocals.Add(name);
   } else if (const auto* function = As<FunctionDefStmt>(stmt)) {
-    reads_.AddAll(ScopeOf(function).free);
+    const FunctionScope inner = ScopeOf(function);
+    reads_.AddAll(inner.free);
+    reads_.AddAll(inner.nonlocals);
   } else if (const auto* type = As<ClassDefStmt>(stmt)) {
     // A class body reads what surrounds it; what it assigns is its own.
     FunctionScope inner;

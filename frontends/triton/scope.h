@@ -50,6 +50,10 @@ struct FunctionScope {
 FunctionScope ScopeOf(const FunctionDefStmt* function);
 FunctionScope ScopeOf(const LambdaExpr* lambda);
 
+// Locals of a function that a nested function or lambda must see change: assigned after it, or in a loop around it, or by it (`nonlocal`). All others
+// it may take as they are where it stands.
+NameSet SharedNames(const FunctionDefStmt* function, const FunctionScope& scope);
+
 // The lines on which a function reads a name.
 struct ReadLines {
   int32_t first = 0;

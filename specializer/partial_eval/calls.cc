@@ -237,9 +237,9 @@ absl::StatusOr<Value> Evaluator::Impl::CallBuiltin(const std::string& path, cons
     if (path == "builtins.max") return KernelMinMax(Op::kMaximum, args, loc);
   }
   if (BuiltinFunction function = FindBuiltin(path)) {
-    const bool outer = std::exchange(builtin_in_kernel_, kernel);
+    const bool outer = std::exchange(thread_.builtin_in_kernel, kernel);
     absl::StatusOr<Value> value = function(*this, args, loc);
-    builtin_in_kernel_ = outer;
+    thread_.builtin_in_kernel = outer;
     return value;
   }
   if (IsExceptionName(path)) return Instantiate(Value::Builtin(path), args, loc);
@@ -313,6 +313,7 @@ absl::StatusOr<std::vector<Value>> Evaluator::Impl::BindArguments(const Function
 absl::StatusOr<Value> Evaluator::Impl::CallFunction(const FunctionPayload& function, const CallArgs& args, bool kernel, Loc loc) {
   const isa::Function& text = function.module->functions[function.function];
   TILEVM_ASSIGN_OR_RETURN(std::vector<Value> params, BindArguments(function, args, loc));
+  if (!kernel && function.module == module_ && InfoOf(text).is_generator) return MakeGenerator(function, std::move(params), loc);
   absl::StatusOr<Value> result = RunFunction(function, std::move(params), kernel, loc);
   if (!result.ok() && text.kind != isa::FunctionKind::kCell && loc.known()) return WithCallSite(result.status(), loc);
   return result;
@@ -329,7 +330,7 @@ absl::StatusOr<Value> Evaluator::Impl::RunFunction(const FunctionPayload& functi
       return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "RecursionError: helpers call helpers more than ", kMaxKernelCallDepth, " deep");
     }
   }
-  if (call_depth_ >= limits_.max_call_depth) {
+  if (thread_.call_depth >= limits_.max_call_depth) {
     return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "RecursionError: calls nest more than ", limits_.max_call_depth, " deep");
   }
   Frame frame;
@@ -350,7 +351,7 @@ absl::StatusOr<Value> Evaluator::Impl::RunFunction(const FunctionPayload& functi
     explicit Depth(int& counter) : counter(counter) { ++counter; }
     ~Depth() { --counter; }
     int& counter;
-  } depth(call_depth_);
+  } depth(thread_.call_depth);
   if (!kernel) {
     // Host code inside a kernel (a constexpr function) must not see the kernel.
     TILEVM_ASSIGN_OR_RETURN(Outcome end, RunRegion(frame, text.body));

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "specializer/partial_eval/generator.h"
 #include "specializer/partial_eval/impl.h"
 
 namespace tilevm::specializer {
@@ -100,6 +101,24 @@ absl::Status Evaluator::Impl::RunFor(Frame& frame, const isa::Inst& inst, std::o
     return DynamicFor(frame, inst, *iterable.As<RangePayload>(), outcome);
   }
   if (iterable.is_tensor()) return InvalidAt(inst.loc, "for: cannot iterate over ", NameOfType(iterable), "; use range, tl.range or tl.static_range");
+  if (GeneratorObject* generator = AsGenerator(iterable); generator != nullptr && !frame.kernel) {
+    std::vector<Value> carried = RawAll(frame, absl::MakeSpan(inst.operands).subspan(1));
+    const isa::Region& body = inst.regions[0];
+    while (true) {
+      TILEVM_ASSIGN_OR_RETURN(std::optional<Value> item, generator->Next(inst.loc));
+      if (!item.has_value()) break;
+      Define(frame, body.args[0], *std::move(item));
+      for (size_t k = 0; k < carried.size(); ++k) Define(frame, body.args[k + 1], std::move(carried[k]));
+      TILEVM_ASSIGN_OR_RETURN(Outcome end, RunRegion(frame, body));
+      if (end.flow == Flow::kReturn) {
+        outcome = std::move(end);
+        return absl::OkStatus();
+      }
+      carried = std::move(end.values);
+      if (end.flow == Flow::kBreak) break;
+    }
+    return DefineResults(frame, inst, std::move(carried));
+  }
   if (frame.kernel || !iterable.is(ValueKind::kRange)) {
     TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, Iterate(iterable, inst.loc));
     return StaticFor(frame, inst, items, outcome);
@@ -204,7 +223,7 @@ absl::Status Evaluator::Impl::RunAssert(Frame& frame, const isa::Inst& inst) {
 
 absl::Status Evaluator::Impl::RunRaise(Frame& frame, const isa::Inst& inst) {
   if (inst.operands.empty() || inst.operands[0] == isa::kNoReg) {
-    if (!handled_.absent()) return RaiseValue(handled_, inst.loc);
+    if (!thread_.handled.absent()) return RaiseValue(thread_.handled, inst.loc);
     return InvalidAt(inst.loc, "RuntimeError: no active exception to raise again");
   }
   TILEVM_ASSIGN_OR_RETURN(Value exception, Read(frame, inst.operands[0], inst.loc));
@@ -215,12 +234,12 @@ absl::Status Evaluator::Impl::RunTry(Frame& frame, const isa::Inst& inst, std::o
   if (frame.kernel) return UnimplementedAt(inst.loc, "try in a kernel");
   absl::StatusOr<Outcome> end = RunRegion(frame, inst.regions[0]);
   // A limit is not the program's to catch.
-  if (!end.ok() && !absl::IsResourceExhausted(end.status()) && !absl::IsInternal(end.status()) && !inst.regions[1].body.empty()) {
+  if (!end.ok() && !absl::IsResourceExhausted(end.status()) && !absl::IsInternal(end.status()) && !absl::IsCancelled(end.status()) && !inst.regions[1].body.empty()) {
     Value exception = ExceptionOf(WithLoc(end.status(), inst.loc));
     if (!inst.regions[1].args.empty()) Define(frame, inst.regions[1].args[0], exception);
-    Value outer = std::exchange(handled_, exception);
+    Value outer = std::exchange(thread_.handled, exception);
     end = RunRegion(frame, inst.regions[1]);
-    if (end.ok()) handled_ = outer;
+    if (end.ok()) thread_.handled = outer;
   } else if (end.ok() && end->flow == Flow::kYield && !inst.regions[2].body.empty()) {
     const isa::Region& orelse = inst.regions[2];
     for (size_t i = 0; i < orelse.args.size() && i < end->values.size(); ++i) Define(frame, orelse.args[i], end->values[i]);
@@ -251,7 +270,6 @@ absl::Status Evaluator::Impl::RunTry(Frame& frame, const isa::Inst& inst, std::o
 absl::Status Evaluator::Impl::RunWith(Frame& frame, const isa::Inst& inst, std::optional<Outcome>& outcome) {
   if (frame.kernel) return UnimplementedAt(inst.loc, "with in a kernel");
   TILEVM_ASSIGN_OR_RETURN(Value context, Read(frame, inst.operands[0], inst.loc));
-  if (context.is(ValueKind::kList) && context.As<ItemsPayload>()->class_name == "generator") return UnimplementedAt(inst.loc, "a context manager made of a generator");
   Value entered = context;
   if (context.is(ValueKind::kInstance)) {
     TILEVM_ASSIGN_OR_RETURN(std::optional<Value> value, CallDunder(context, "__enter__", {}, inst.loc));
@@ -264,6 +282,11 @@ absl::Status Evaluator::Impl::RunWith(Frame& frame, const isa::Inst& inst, std::
   }
   if (!inst.regions[0].args.empty()) Define(frame, inst.regions[0].args[0], entered);
   absl::StatusOr<Outcome> end = RunRegion(frame, inst.regions[0]);
+  if (!end.ok()) {
+    if (std::optional<absl::Status> closed = CloseContext(context, end.status(), inst.loc)) {
+      return closed->ok() ? UnimplementedAt(inst.loc, "a context manager that takes an exception for itself") : *closed;
+    }
+  }
   CallArgs nothing;
   nothing.positional = {Value::None(), Value::None(), Value::None()};
   if (context.is(ValueKind::kInstance)) {

@@ -33,16 +33,19 @@ char* StackBase() {
 
 }  // namespace
 
+void Evaluator::Impl::SetStackLimit() {
+  char* here = static_cast<char*>(__builtin_frame_address(0));
+  char* base = StackBase();
+  const size_t left = base != nullptr && here > base ? static_cast<size_t>(here - base) : kMaxStackBytes;
+  const size_t use = std::min(kMaxStackBytes, left > 2 * kStackMarginBytes ? left - kStackMarginBytes : left / 2);
+  thread_.stack_limit = here - use;
+}
+
 // Sets the stack limit on the outermost entry.
 class Evaluator::Impl::EntryScope {
  public:
   explicit EntryScope(Impl& impl) : impl_(impl) {
-    if (impl_.entries_++ > 0) return;
-    char* here = static_cast<char*>(__builtin_frame_address(0));
-    char* base = StackBase();
-    const size_t left = base != nullptr && here > base ? static_cast<size_t>(here - base) : kMaxStackBytes;
-    const size_t use = std::min(kMaxStackBytes, left > 2 * kStackMarginBytes ? left - kStackMarginBytes : left / 2);
-    impl_.stack_limit_ = here - use;
+    if (impl_.entries_++ == 0) impl_.SetStackLimit();
   }
   ~EntryScope() { --impl_.entries_; }
 

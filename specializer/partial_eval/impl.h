@@ -9,6 +9,7 @@
 //   walk.cc             one instruction                  control.cc         host control flow
 //   calls.cc            calls and argument binding       op_calls.cc        calls that are ops of the table
 //   kernel_if.cc, kernel_loop.cc, kernel_block.cc        dynamic control flow        specialize.cc  parameters, the whole kernel
+//   generator.cc        host functions that yield
 //
 // Two modes, by frame: a *host* frame computes; a *kernel* frame emits typed ops into `kernel_state_` for whatever is not static. Recursion of
 // the walk is bounded by call depth and by the native stack that is left.
@@ -19,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,11 +65,13 @@ struct ExitTarget {
 // A loop evaluates its body with carried static numbers static; one that comes back changed is marked in `bound` and the loop is done again.
 void LoosenChanged(std::vector<bool>& bound, size_t place, const Value& expected, Value& value);
 class CarriedValues;
+class GeneratorObject;
 
 // What is known of a function's text, found once.
 struct FunctionInfo {
   std::vector<const isa::Inst*> definition;  // by register; null for parameters and region arguments
   bool has_nested_return = false;            // a return inside a region of an if or a loop
+  bool is_generator = false;
 };
 
 struct Frame {
@@ -110,6 +114,7 @@ struct MethodWrapper : HostObject {
 class Evaluator::Impl {
  public:
   Impl(Evaluator* self, const isa::Module* module, Host* host, Limits limits);
+  ~Impl();  // ends the generators that are left
 
   Evaluator& self() { return *self_; }
   const isa::Module& module() const { return *module_; }
@@ -267,15 +272,28 @@ class Evaluator::Impl {
   absl::StatusOr<Value> ArgumentOf(const ArgSpec& spec, const std::string& name, int source_index, Loc loc);
   absl::StatusOr<const FunctionPayload*> UnderlyingFunction(const Value& kernel, Loc loc) const;
   KernelState& kernel_state() { return *kernel_state_; }
-  bool builtin_in_kernel() const { return builtin_in_kernel_; }
+  bool builtin_in_kernel() const { return thread_.builtin_in_kernel; }
   bool in_kernel() const { return kernel_state_ != nullptr; }
   const ir::Kernel* kernel_or_null() const { return kernel_state_ ? &kernel_state_->kernel : nullptr; }
   std::string NameOfType(const Value& value) const { return TypeName(value, kernel_or_null()); }
   // Depth and stack bookkeeping of a public call.
   class EntryScope;
 
+  // --- generator.cc ---
+  // What belongs to the native stack that the walk is on: the program's own, or that of a generator's body.
+  struct Thread {
+    char* stack_limit = nullptr;      // the walk refuses to go below
+    int call_depth = 0;
+    Value handled;                    // the exception that an except clause is handling, for a bare raise
+    bool builtin_in_kernel = false;   // the native builtin that runs was called by a kernel frame
+  };
+  void SetStackLimit();               // of the thread that asks
+  absl::StatusOr<Value> MakeGenerator(const FunctionPayload& function, std::vector<Value> params, Loc loc);
+  const Value& generator() const { return generator_; }
+
  private:
   friend class EntryScope;
+  friend class GeneratorObject;
 
   struct CellState {
     enum class Phase : uint8_t { kFresh, kRunning, kDone, kFailed } phase = Phase::kFresh;
@@ -293,8 +311,6 @@ class Evaluator::Impl {
   void NoteMutations(uint32_t unit, uint32_t cell, const isa::Region& region, absl::flat_hash_map<isa::Reg, isa::StringId>& globals);
   absl::StatusOr<Value> ImportedValue(const std::string& path, Loc loc);
 
-  bool builtin_in_kernel_ = false;   // the native builtin that runs was called by a kernel frame
-
   Evaluator* const self_;
   const isa::Module* const module_;
   Host default_host_;
@@ -309,13 +325,13 @@ class Evaluator::Impl {
   std::unique_ptr<KernelState> kernel_state_;
   std::vector<const isa::Function*> kernel_calls_;  // inlining stack, for recursion
   std::map<uint32_t, std::vector<std::string>> kernel_globals_;  // GlobalsKey: names that a function's text reads
-  Value handled_;            // the exception that an except clause is handling, for a bare raise
+  Thread thread_;            // of the one that runs
   Value pending_;            // the exception value behind the error on its way, if a raise made it,
   std::string pending_message_;  // and the message of that error
+  Value generator_;                          // what the body that starts belongs to
+  std::set<GeneratorObject*> generators_;    // that have begun and are not over
   int64_t steps_ = 0;
-  int call_depth_ = 0;
   int entries_ = 0;
-  char* stack_limit_ = nullptr;  // the walk refuses to go below
 };
 
 // Native builtins, by dotted path. Python's own are "builtins.len" and so on.
@@ -338,7 +354,14 @@ absl::Span<const BuiltinRow> MathBuiltins();     // math_builtins.cc
 absl::Span<const BuiltinRow> TritonBuiltins();   // triton_builtins.cc
 absl::StatusOr<Value> ImportedBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);  // modules.cc
 absl::StatusOr<Value> SuperBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);     // classes.cc
+absl::StatusOr<Value> CellBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);     // modules.cc
 absl::StatusOr<Value> FindSpecBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);  // modules.cc
+// generator.cc
+absl::StatusOr<Value> NewGeneratorBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);
+absl::StatusOr<Value> YieldBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);
+absl::StatusOr<Value> ContextManagerBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);
+// The error of a with's body goes into the generator behind the context, if there is one; nullopt if not.
+std::optional<absl::Status> CloseContext(const Value& context, const absl::Status& error, Loc loc);
 absl::StatusOr<Value> ExitBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);      // modules.cc
 
 // Attributes and methods of dtypes, pointer types and block types (triton_types.cc).
@@ -350,7 +373,7 @@ absl::StatusOr<Value> CallTypeMethod(const Value& type, absl::string_view name, 
 std::optional<isa::Op> TensorMethod(absl::string_view name);
 
 // A tuple in a kernel is copied whenever it grows: a limit keeps that from taking forever.
-inline constexpr size_t kMaxKernelTuple = 4096;
+inline constexpr size_t kMaxKernelTuple = 1024;
 absl::Status CheckTupleSize(const Value& value, Loc loc);
 
 // iadd -> add; nullopt if the op is no augmented assignment.

@@ -272,7 +272,7 @@ constexpr BuiltinRow kRows[] = {
     {"math.trunc", ToInteger<Trunc>}, {"math.pow", BinaryMath<Pow>}, {"math.fmod", BinaryMath<Fmod>}, {"math.atan2", BinaryMath<Atan2>}, {"math.hypot", BinaryMath<Hypot>},
     {"math.copysign", BinaryMath<CopySign>}, {"math.gcd", Gcd}, {"math.prod", Prod}, {"math.isqrt", ISqrt}, {"math.isnan", Test<IsNan>}, {"math.isinf", Test<IsInf>},
     {"math.isfinite", Test<IsFinite>}, {"math.isclose", IsClose}, {"functools.partial", Partial}, {"functools.lru_cache", Cache}, {"functools.cache", Cache},
-    {"functools.wraps", Decorator}, {"contextlib.contextmanager", Cache}, {"abc.abstractmethod", Cache}, {"copy.copy", ShallowCopy}, {"copy.deepcopy", DeepCopy},
+    {"functools.wraps", Decorator}, {"abc.abstractmethod", Cache}, {"copy.copy", ShallowCopy}, {"copy.deepcopy", DeepCopy},
     {"dataclasses.dataclass", DataClass}, {"dataclasses.field", Field}, {"typing.cast", Second}, {"warnings.warn", Nothing}, {"warnings.filterwarnings", Nothing},
     {"operator.add", Operator<Op::kAdd>}, {"operator.sub", Operator<Op::kSub>}, {"operator.mul", Operator<Op::kMul>}, {"operator.floordiv", Operator<Op::kFloorDiv>},
 };

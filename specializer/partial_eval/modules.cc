@@ -96,6 +96,34 @@ absl::StatusOr<Value> ImportedBuiltin(Evaluator::Impl& impl, const CallArgs& arg
   return InvalidAt(loc, "ImportError: cannot import name '", value.string().substr(dot + 1), "' from '", value.string().substr(0, dot), "'");
 }
 
+namespace {
+
+// A local that a function shares with its nested functions.
+struct CellObject : HostObject {
+  std::string name;
+  Value value;
+  std::string type_name() const override { return "cell"; }
+  ~CellObject() override { Dispose({std::move(value)}); }
+  absl::StatusOr<Value> GetAttr(Evaluator&, absl::string_view, Loc loc) override {
+    if (value.absent() || value.is(ValueKind::kUnbound)) return InvalidAt(loc, "NameError: name '", name, "' is not defined here");
+    return value;
+  }
+  absl::Status SetAttr(Evaluator&, absl::string_view, const Value& given, Loc) override {
+    value = given;
+    return absl::OkStatus();
+  }
+};
+
+}  // namespace
+
+absl::StatusOr<Value> CellBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "cell", 1, 1, loc));
+  if (impl.builtin_in_kernel()) return UnimplementedAt(loc, "'", args.positional[0].string(), "' is read by a nested function and assigned after it, which is not supported in a kernel");
+  auto cell = std::make_shared<CellObject>();
+  cell->name = args.positional[0].string();
+  return Value::Shared(ValueKind::kObject, std::move(cell));
+}
+
 absl::StatusOr<Value> FindSpecBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "find_spec", 1, 2, loc, {"name", "package"}));
   const Value name = Argument(args, 0, "name");

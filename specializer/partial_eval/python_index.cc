@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "specializer/partial_eval/generator.h"
 #include "specializer/partial_eval/impl.h"
 
 namespace tilevm::specializer {
@@ -14,6 +15,7 @@ using isa::Op;
 namespace {
 
 constexpr int64_t kMaxItems = int64_t{1} << 22;  // of one range or slice spelled out
+constexpr size_t kMaxGenerated = size_t{1} << 16;   // of one generator spelled out; a `for` takes as many as it likes
 
 bool IsSet(const Value& value) { return value.is(ValueKind::kList) && value.As<ItemsPayload>()->class_name == "set"; }
 
@@ -150,6 +152,15 @@ absl::StatusOr<std::vector<Value>> Evaluator::Impl::Iterate(const Value& value, 
       break;
     }
     case ValueKind::kObject: {
+      if (GeneratorObject* generator = AsGenerator(value)) {
+        std::vector<Value> items;
+        while (true) {
+          TILEVM_ASSIGN_OR_RETURN(std::optional<Value> item, generator->Next(loc));
+          if (!item.has_value()) return items;
+          items.push_back(*std::move(item));
+          if (items.size() > kMaxGenerated) return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "a generator is spelled out; the limit is ", kMaxGenerated, " items");
+        }
+      }
       auto* object = value.As<HostObject>();
       TILEVM_ASSIGN_OR_RETURN(int64_t length, object->Length(*self_, loc));
       if (length > kMaxItems) return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "iterating over ", length, " items; the limit is ", kMaxItems);

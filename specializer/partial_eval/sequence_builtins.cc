@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "specializer/partial_eval/generator.h"
 #include "specializer/partial_eval/impl.h"
 
 namespace tilevm::specializer {
@@ -223,30 +224,9 @@ absl::StatusOr<Value> DefaultDict(Impl& impl, const CallArgs& args, Loc loc) {
   return dict;
 }
 
-// A generator function fills a list as it runs to its end, at the call; what it gives is taken from there (docs/host.md).
-absl::StatusOr<Value> NewGenerator(Impl& impl, const CallArgs& args, Loc loc) {
-  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "generator", 0, 0, loc));
-  if (impl.builtin_in_kernel()) return UnimplementedAt(loc, "generators are not supported in a kernel");
-  return Marked({}, "generator");
-}
-absl::StatusOr<Value> YieldTo(Impl& impl, const CallArgs& args, Loc loc) {
-  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "yield", 2, 3, loc));
-  std::vector<Value>& items = args.positional[0].mutable_items();
-  if (args.positional.size() == 3) {  // yield from
-    TILEVM_ASSIGN_OR_RETURN(std::vector<Value> more, impl.Iterate(args.positional[1], loc));
-    items.insert(items.end(), more.begin(), more.end());
-  } else {
-    items.push_back(args.positional[1]);
-  }
-  constexpr size_t kMostItems = 1 << 18;
-  if (items.size() > kMostItems) {
-    return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "a generator of more than ", kMostItems, " values: it runs to its end when it is called, and this one has none");
-  }
-  return Value::None();
-}
-
 absl::StatusOr<Value> Iter(Impl& impl, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "iter", 1, 1, loc));
+  if (AsGenerator(args.positional[0]) != nullptr) return args.positional[0];
   TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, impl.Iterate(args.positional[0], loc));
   return Marked(std::move(items), "iterator");
 }
@@ -254,6 +234,11 @@ absl::StatusOr<Value> Iter(Impl& impl, const CallArgs& args, Loc loc) {
 absl::StatusOr<Value> Next(Impl& impl, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "next", 1, 2, loc));
   const Value& iterator = args.positional[0];
+  if (GeneratorObject* generator = AsGenerator(iterator)) {
+    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> item, generator->Next(loc));
+    if (item.has_value()) return *std::move(item);
+    return args.positional.size() == 2 ? absl::StatusOr<Value>(args.positional[1]) : InvalidAt(loc, "StopIteration");
+  }
   if (!iterator.is(ValueKind::kList) || iterator.As<ItemsPayload>()->class_name.empty() || iterator.As<ItemsPayload>()->class_name == "set") {
     return InvalidAt(loc, "TypeError: '", impl.NameOfType(iterator), "' object is not an iterator");
   }
@@ -364,7 +349,8 @@ constexpr BuiltinRow kRows[] = {
     {"builtins.list", List}, {"builtins.tuple", Tuple}, {"builtins.set", Set}, {"builtins.frozenset", Set}, {"builtins.dict", Dict}, {"builtins.iter", Iter},
     {"builtins.next", Next}, {"functools.reduce", Reduce}, {"itertools.product", Product}, {"itertools.chain", Chain}, {"itertools.combinations", Combinations},
     {"collections.namedtuple", NamedTuple}, {"typing.NamedTuple", NamedTuple}, {"collections.OrderedDict", Dict}, {"collections.defaultdict", DefaultDict},
-    {"tilevm.generator", NewGenerator}, {"tilevm.yield", YieldTo},
+    {"tilevm.generator", NewGeneratorBuiltin}, {"tilevm.yield", YieldBuiltin},
+    {"contextlib.contextmanager", ContextManagerBuiltin},
 };
 
 }  // namespace

@@ -245,7 +245,7 @@ constexpr BuiltinRow kRows[] = {
     {"triton.runtime.autotuner.Config", Config}, {"triton.runtime.autotuner.autotune", Autotune}, {"triton.runtime.autotuner.heuristics", Heuristics},
     {"triton.cdiv", CDiv}, {"triton.next_power_of_2", NextPowerOf2}, {"triton.language.next_power_of_2", NextPowerOf2},
     {"triton.constexpr_function", ConstexprFunction}, {"triton.must_use_result", Identity}, {"triton.language.constexpr_function", ConstexprFunction},
-    {"tilevm.identity", Identity}, {"tilevm.imported", ImportedBuiltin}, {"builtins.super", SuperBuiltin}, {"sys.exit", ExitBuiltin}, {"importlib.util.find_spec", FindSpecBuiltin},
+    {"tilevm.identity", Identity}, {"tilevm.imported", ImportedBuiltin}, {"tilevm.cell", CellBuiltin}, {"builtins.super", SuperBuiltin}, {"sys.exit", ExitBuiltin}, {"importlib.util.find_spec", FindSpecBuiltin},
     {"builtins.exit", ExitBuiltin}, {"builtins.quit", ExitBuiltin}, {"triton.language.constexpr", Constexpr}, {"triton.language._log2", Log2}, {"triton.language.log2_int", Log2},
     {"builtins.range", PlainRange}, {"triton.language.range", TritonRange}, {"triton.language.static_range", StaticRange},
     {"triton.language.pointer_type", PointerType}, {"triton.language.block_type", BlockType}, {"triton.language.get_int_dtype", IntDType},

@@ -18,13 +18,16 @@ bool IsBranching(Op op) {
   }
 }
 
-void Scan(const isa::Region& region, bool nested, FunctionInfo& info) {
+void Scan(const isa::Module& module, const isa::Region& region, bool nested, FunctionInfo& info) {
   for (const isa::Inst& inst : region.body) {
     if (inst.op == Op::kReturn && nested) info.has_nested_return = true;
+    if (inst.op == Op::kConst && module.constants[inst.imm].kind == isa::Constant::Kind::kBuiltin && module.constants[inst.imm].string_value == "tilevm.generator") {
+      info.is_generator = true;
+    }
     for (isa::Reg reg : inst.results) {
       if (reg < info.definition.size()) info.definition[reg] = &inst;
     }
-    for (const isa::Region& inner : inst.regions) Scan(inner, nested || IsBranching(inst.op), info);
+    for (const isa::Region& inner : inst.regions) Scan(module, inner, nested || IsBranching(inst.op), info);
   }
 }
 
@@ -44,7 +47,7 @@ const FunctionInfo& Evaluator::Impl::InfoOf(const isa::Function& function) {
   if (info == nullptr) {
     info = std::make_unique<FunctionInfo>();
     info->definition.resize(function.reg_count, nullptr);
-    Scan(function.body, false, *info);
+    Scan(*module_, function.body, false, *info);
   }
   return *info;
 }
@@ -60,7 +63,7 @@ absl::Status Evaluator::Impl::CountStep(Loc loc) {
 }
 
 absl::Status Evaluator::Impl::CheckStack(Loc loc) const {
-  if (static_cast<char*>(__builtin_frame_address(0)) < stack_limit_) {
+  if (static_cast<char*>(__builtin_frame_address(0)) < thread_.stack_limit) {
     return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "RecursionError: the program nests too deeply");
   }
   return absl::OkStatus();
