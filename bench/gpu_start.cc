@@ -90,7 +90,7 @@ absl::Status Start(const std::string& what, const std::string& examples, const s
             {"n_cols", 781}, {"BLOCK_SIZE", 1024}};
   } else {
     kernel = "matmul_kernel";
-    grid = "32";
+    grid = "cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N)";
     args = {{"a_ptr", tensor(f16, {512, 512})}, {"b_ptr", tensor(f16, {512, 512})}, {"c_ptr", tensor(f16, {512, 512})}, {"M", 512}, {"N", 512}, {"K", 512},
             {"stride_am", 512}, {"stride_ak", 1}, {"stride_bk", 512}, {"stride_bn", 1}, {"stride_cm", 512}, {"stride_cn", 1},
             {"GROUP_SIZE_M", 8}};
@@ -126,6 +126,9 @@ absl::Status Start(const std::string& what, const std::string& examples, const s
   gpu::CuFunction function = nullptr;
   TILEVM_DRIVER_CALL(*api, ModuleLoadData, &module, k.cubin.data());
   TILEVM_DRIVER_CALL(*api, ModuleGetFunction, &function, module, k.emitted.entry.c_str());
+  if (k.emitted.smem_bytes > 48 * 1024) {
+    TILEVM_DRIVER_CALL(*api, FuncSetAttribute, function, gpu::kFuncAttributeMaxDynamicSmem, static_cast<int>(k.emitted.smem_bytes));
+  }
   std::vector<std::array<uint64_t, 1>> values(launch->parameters().size());
   std::vector<void*> params;
   size_t at = 0;

@@ -117,6 +117,8 @@ absl::StatusOr<std::shared_ptr<const GpuKernel>> Compiler::CompileText(Emitted e
   request.headers = DeviceHeaderTexts();
   request.arch = target.arch;
   request.line_info = debug;
+  // NVRTC keeps a cache of its own in the user's home: it would hand out code without the log that tells registers and spills.
+  request.own_cache = false;
   const CacheKey key = KeyOf(request.source, request.headers, target.arch, Nvrtc::Options(request), nvrtc->version());
   auto cached = [&]() -> bool {
     std::optional<std::string> entry = cache_.Get(key);
