@@ -195,6 +195,36 @@ assert x.item() == -32, x
             "");
 }
 
+TEST(Launch, PointersMadeFromNumbersReachTensorsOnly) {
+  EXPECT_EQ(RunMain(R"py(
+import torch
+import triton
+import triton.language as tl
+@triton.jit
+def put(address, n):
+    tl.store(address.to(tl.pointer_type(tl.float32)), 1.0)
+@triton.jit
+def put_all(addresses, n):
+    p = tl.load(addresses + tl.arange(0, 2)).to(tl.pointer_type(tl.float32))
+    tl.store(p, 2.0)
+x, y = torch.zeros(4), torch.zeros(4)
+put[(1,)](x.data_ptr() + 4, 7)
+put_all[(1,)](torch.tensor([x.data_ptr(), y.data_ptr()], dtype=torch.int64), 7)
+assert x[0] == 2 and x[1] == 1 and y[0] == 2
+for wrong in (4, x.data_ptr() + 16, -8):
+    refused = ""
+    try:
+        put[(1,)](wrong, 7)
+    except Exception as error:
+        refused = str(error)
+    assert "outside every buffer" in refused, (wrong, refused)
+)py"), "");
+}
+
+TEST(Engine, FilesThatImportANameFromEachOther) {
+  EXPECT_NE(RunMain("from test import x\nprint(x)\n").find("ImportError"), std::string::npos);
+}
+
 // Triton's autotuner takes a configuration that fails a static_assert as one that does not fit.
 TEST(Launch, AConfigThatAStaticAssertRefusesIsLeftOut) {
   EXPECT_EQ(RunMain(R"py(

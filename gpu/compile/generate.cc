@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "gpu/compile/legalize.h"
 #include "isa/status.h"
 #include "specializer/analysis/access_plan.h"
@@ -111,8 +112,13 @@ absl::StatusOr<Emitted> Generate(const ir::Kernel& kernel, const Target& target,
   TILEVM_ASSIGN_OR_RETURN(layout::LayoutKernel laid_out, LayOut(kernel, target, options));
   TILEVM_ASSIGN_OR_RETURN(Emitted emitted, Emit(laid_out, target, options));
   if (emitted.smem_bytes > target.max_smem_per_block) {
-    return ErrorAt(kernel.loc, absl::StatusCode::kResourceExhausted, "kernel ", kernel.name, " needs ", emitted.smem_bytes, " bytes of shared memory, ", target.arch,
-                   " has ", target.max_smem_per_block, " for a block");
+    const int64_t room = std::max<int64_t>(1, target.max_smem_per_block - emitted.smem_buffers), scratch = emitted.smem_bytes - emitted.smem_buffers;
+    int64_t smaller = 2;
+    while (scratch > smaller * room) smaller *= 2;
+    const std::string buffers = emitted.smem_buffers == 0 ? "" : absl::StrCat(" (", emitted.smem_buffers, " of them for the buffers of a pipelined loop)");
+    return ErrorAt(emitted.smem_loc.known() ? emitted.smem_loc : kernel.loc, absl::StatusCode::kResourceExhausted, "kernel ", kernel.name, " needs ", emitted.smem_bytes,
+                   " bytes of shared memory for this", buffers, "; ", target.arch, " has ", target.max_smem_per_block, " for a block: a tile ", smaller,
+                   " times smaller fits");
   }
   return emitted;
 }

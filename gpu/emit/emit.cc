@@ -84,6 +84,7 @@ std::string Printer::TypeName(ir::ValueId id) {
 std::string Printer::Declared(ir::ValueId id) { return absl::StrCat(TypeName(id), " ", Name(id)); }
 
 void Printer::Place(Loc loc) {
+  op_loc_ = loc;
   if (!options_.line_directives || !loc.known() || loc == place_) return;
   if (loc.line != place_.line || loc.file != place_.file) absl::StrAppend(&body_, "#line ", loc.line, " \"f", std::max(loc.file, 0), "\"\n");
   place_ = loc;
@@ -111,6 +112,8 @@ absl::StatusOr<Emitted> Printer::Run() {
   if (IsReserved(out.entry)) out.entry += "_kernel";
   out.threads = 32 * options_.num_warps;
   out.smem_bytes = smem_bytes_;
+  out.smem_buffers = smem_buffers_;
+  out.smem_loc = smem_loc_;
   out.text = absl::StrCat("#include \"device/all.cuh\"\nusing namespace tv;\n", declarations_, "extern \"C\" __global__ void __launch_bounds__(", out.threads,
                           ") ", out.entry, "(", params, ") {\n", prologue_, body_, "}\n");
   return out;

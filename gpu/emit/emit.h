@@ -32,6 +32,8 @@ struct Emitted {
   std::string entry;         // name of the kernel in the cubin
   int threads = 128;
   int64_t smem_bytes = 0;    // dynamic
+  int64_t smem_buffers = 0;  // of these, what the buffers of a pipelined loop take where most is needed
+  Loc smem_loc;              // the op that needs most
   // Prints and asserts, by the number in their records. If there are any, the kernel has one more parameter, the last: the address of a record buffer
   // (gpu/emit/records.h), or 0 for none.
   std::vector<RecordFormat> records;

@@ -144,7 +144,11 @@ class Printer {
   bool TakeReduceScratch(int64_t bytes, int64_t* offset);
   // Shared scratch: every use begins and ends with a barrier, so all share the same bytes.
   int64_t UseShared(int64_t bytes) {                      // returns the offset
-    smem_bytes_ = std::max(smem_bytes_, scratch_ + bytes);
+    if (scratch_ + bytes > smem_bytes_) {
+      smem_bytes_ = scratch_ + bytes;
+      smem_loc_ = op_loc_;
+      smem_buffers_ = scratch_;
+    }
     scratch_state_ = ScratchState::kUnknown;
     return scratch_;
   }
@@ -164,7 +168,8 @@ class Printer {
   std::map<std::string, std::string> tables_;
   std::vector<BlockLabel> blocks_;
   int next_label_ = 0;
-  int64_t smem_bytes_ = 0;
+  int64_t smem_bytes_ = 0, smem_buffers_ = 0;
+  Loc op_loc_, smem_loc_;                                 // of the op that is printed; of the one that needs most shared memory
   ScratchState scratch_state_ = ScratchState::kUnused;
   int64_t scratch_ = 0;                                   // offset of the scratch, behind the buffers of a pipelined loop
   std::string add_flag_;                                  // set while a deferred dot's sum starts from zero: 0 in the first iteration

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -131,6 +132,13 @@ absl::StatusOr<Value> Evaluator::Impl::ImportedValue(const std::string& path, Lo
       return ErrorAt(loc, absl::StatusCode::kInternal, "an import names ", path, ", which the module does not have");
     }
     if (dot != absl::string_view::npos) {
+      // Files that import a name from each other, none of which defines it, would ask one another for ever.
+      constexpr int kMaxImportChain = 200;
+      if (import_chain_ >= kMaxImportChain) {
+        return InvalidAt(loc, "ImportError: cannot import name '", rest.substr(dot + 1), "' from '", module_->units[index].name, "' (circular import)");
+      }
+      ++import_chain_;
+      const absl::Cleanup leave = [this] { --import_chain_; };
       absl::StatusOr<Value> value = UnitGlobal(static_cast<uint32_t>(index), rest.substr(dot + 1), loc);
       if (!value.ok() && absl::IsNotFound(value.status())) {
         return InvalidAt(loc, "ImportError: cannot import name '", rest.substr(dot + 1), "' from '", module_->units[index].name, "'");

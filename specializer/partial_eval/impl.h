@@ -310,6 +310,7 @@ class Evaluator::Impl {
   // Adds the cell to the definers of the lists and dicts that its code changes in place (`configs.append(...)`).
   void NoteMutations(uint32_t unit, uint32_t cell, const isa::Region& region, absl::flat_hash_map<isa::Reg, isa::StringId>& globals);
   absl::StatusOr<Value> ImportedValue(const std::string& path, Loc loc);
+  int import_chain_ = 0;  // ImportedValue calls that wait for each other
 
   Evaluator* const self_;
   const isa::Module* const module_;

@@ -219,6 +219,26 @@ TEST_F(RunnerTest, TooManyThreadsForTheRegisters) {
   EXPECT_NE(std::string(out.status().message()).find("has 128 threads (4 warps)"), std::string::npos) << out.status();
 }
 
+TEST_F(RunnerTest, TooMuchSharedMemory) {
+  std::shared_ptr<Program> program = Load(R"(
+import triton
+import triton.language as tl
+
+@triton.jit
+def order(x_ptr, BLOCK: tl.constexpr):
+    offs = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs)
+    tl.store(x_ptr + offs, tl.sort(x))
+)");
+  std::vector<float> x(1 << 17);
+  const TensorRef ref{x.data(), isa::DType::kF32, {1 << 17}};
+  const absl::Status status = program->Launch("order", "1", {{"x_ptr", ref}, {"BLOCK", 1 << 17}}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  const std::string text = program->Format(status);
+  EXPECT_NE(text.find("test.py:9:"), std::string::npos) << text;  // the sort
+  EXPECT_NE(text.find("kernel order needs 524288 bytes of shared memory for this; sm_90a has 232448 for a block: a tile 4 times smaller fits"), std::string::npos) << text;
+}
+
 TEST_F(RunnerTest, NoUsableDevice) {
   auto message = [] {
     absl::StatusOr<std::shared_ptr<Engine>> engine = Engine::Open(Options());

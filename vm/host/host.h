@@ -90,6 +90,8 @@ class HostWorld : public specializer::Host {
   int64_t launch_count() const { return launch_count_; }
   double device_us() const { return device_us_; }  // of all launches on a GPU
   void Record(LaunchRecord record);
+  // The program asked for the storage's address: pointers that it makes from numbers may reach it.
+  void NoteAddress(const std::shared_ptr<Storage>& storage) { addressed_.push_back(storage); }
   // Reports of checked mode (vm/interp) over all launches, as text; notes are worth showing, no errors.
   const std::vector<std::string>& reports() const { return reports_; }
   const std::vector<std::string>& notes() const { return notes_; }
@@ -116,6 +118,7 @@ class HostWorld : public specializer::Host {
   std::vector<std::string> reports_, notes_;
   int64_t reports_dropped_ = 0;
   std::map<std::string, int> checks_;
+  std::vector<std::weak_ptr<Storage>> addressed_;
   std::vector<TuneRecord> tuned_;
   std::map<std::string, std::string> chosen_configs_;
 };

@@ -1,5 +1,6 @@
 #include "vm/host/launch.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
@@ -196,6 +197,15 @@ absl::Status HostWorld::RunCompiled(const CompiledKernel& compiled, const BoundC
     if (options_.log) options_.log(absl::StrCat(record.kernel, " runs on the CPU: ", done.status().message()));
     record.bytes = 0;
     for (size_t i = 0; i < run.buffers.size(); ++i) run.buffers[i].data = run.tensors[i].storage->data();
+  }
+  // Where all memory is the program's own, a made-up address is an error and no crash. A caller's memory may hold addresses that we do not know of.
+  options.only_known_memory = std::all_of(run.tensors.begin(), run.tensors.end(), [](const Tensor& t) { return t.storage->owned(); });
+  addressed_.erase(std::remove_if(addressed_.begin(), addressed_.end(), [](const std::weak_ptr<Storage>& s) { return s.expired(); }), addressed_.end());
+  for (const std::weak_ptr<Storage>& weak : addressed_) {
+    if (const std::shared_ptr<Storage> storage = weak.lock(); storage->bytes() > 0) {
+      const uint64_t begin = reinterpret_cast<uintptr_t>(storage->data());
+      options.known_memory.emplace_back(begin, begin + static_cast<uint64_t>(storage->bytes()));
+    }
   }
   TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan, compiled.plan());
   const auto start = std::chrono::steady_clock::now();

@@ -55,6 +55,8 @@ class Storage {
   // Where they lie, for identity and alignment alone.
   const std::byte* address() const { return device_address_ != 0 ? reinterpret_cast<const std::byte*>(device_address_) : data_; }
   int64_t bytes() const { return bytes_; }
+  // Made here, not memory of somebody else.
+  bool owned() const { return block_ != nullptr; }
 
   // Which of the two places has the bytes; nobody while they have no value yet.
   enum class Home : uint8_t { kNowhere, kHost, kBoth, kDevice };

@@ -48,6 +48,7 @@ absl::StatusOr<Value> Ask(HostCall& call) {
     case kIsContiguous: return Value::Bool(t.contiguous());
     case kDataPtr: {
       uint64_t base = reinterpret_cast<uintptr_t>(t.storage->address());
+      call.world.NoteAddress(t.storage);
       if (DeviceRunner* device = call.world.options().device.get()) {
         TILEVM_ASSIGN_OR_RETURN(base, device->AddressOf(t.storage));
       }

@@ -61,6 +61,9 @@ struct RunOptions {
   int64_t max_ops = 0;                     // fuel: instructions over all programs; 0: no limit
   int64_t max_memory_bytes = int64_t{8} << 30;  // tile registers of all live programs
   bool poison_masked = false;              // masked-off lanes of a load without `other` are NaN or 0xAA bytes instead of 0
+  // Fast mode: a pointer made from a number may reach the buffers and this memory (begin, end), nothing else. Without it such a kernel is not guarded.
+  bool only_known_memory = false;
+  std::vector<std::pair<uint64_t, uint64_t>> known_memory;
   bool device_asserts = true;
   int max_reports = 100;                   // checked mode: further ones are only counted
   int64_t max_live_programs = 1 << 16;     // waiting programs kept at once

@@ -272,13 +272,14 @@ absl::Status CheckOptions(const Plan& plan, const RunOptions& options, int64_t* 
   return absl::OkStatus();
 }
 
-// Every pointer argument is a buffer and no pointer is made from a number: accesses can be held to the buffers.
+// Every pointer argument is a buffer and no pointer is made from a number (or what numbers may point to is known): accesses can be held to the buffers.
 void SetGuard(const Plan& plan, absl::Span<const Arg> args, absl::Span<const Buffer> buffers, RunState& run) {
-  run.guarded = !run.options->checked && !plan.makes_pointers;
+  run.guarded = !run.options->checked && (!plan.makes_pointers || run.options->only_known_memory);
   for (size_t i = 0; i < args.size(); ++i) {
     if (plan.params[i].type->elem.pointer && args[i].kind != Arg::Kind::kBuffer && args[i].bits != 0) run.guarded = false;
   }
   if (!run.guarded) return;
+  if (plan.makes_pointers) run.ranges = run.options->known_memory;
   for (const Buffer& buffer : buffers) {
     const uint64_t begin = reinterpret_cast<uintptr_t>(buffer.data);
     if (buffer.bytes > 0) run.ranges.emplace_back(begin, begin + static_cast<uint64_t>(buffer.bytes));
