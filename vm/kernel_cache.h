@@ -1,4 +1,4 @@
-// Specialized kernels, each compiled once: open function + key -> typed IR -> passes -> plan of the CPU engine.
+// Specialized kernels, each made once: open function + key -> typed IR -> passes; then the plan of the CPU engine, or what a device engine keeps with it.
 //
 // One cache serves all programs of an engine; it may be used by several threads. An entry is immutable and shared with whoever launches it.
 // The key is text: program, function, what its parameters are specialized to, options. Nothing in it depends on addresses but captured
