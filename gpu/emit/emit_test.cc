@@ -2,53 +2,25 @@
 #include "gpu/emit/emit.h"
 
 #include "absl/strings/str_cat.h"
-#include "frontends/asm/assemble.h"
 #include "gpu/device/headers.h"
 #include "gpu/nvrtc/nvrtc.h"
 #include "gtest/gtest.h"
-#include "specializer/partial_eval/evaluator.h"
-#include "specializer/passes/passes.h"
+#include "tests/assembly_kernel.h"
 
 namespace tilevm::gpu {
 namespace {
 
 using specializer::ArgSpec;
-
-ArgSpec Pointer(isa::DType dtype) {
-  ArgSpec spec;
-  spec.kind = ArgSpec::Kind::kTyped;
-  spec.type = isa::PointerType(dtype);
-  spec.divisible_by_16 = true;
-  return spec;
-}
-ArgSpec Int() {
-  ArgSpec spec;
-  spec.kind = ArgSpec::Kind::kTyped;
-  spec.type = isa::ScalarType(isa::DType::kI32);
-  return spec;
-}
-ArgSpec Static(int64_t value) {
-  ArgSpec spec;
-  spec.value = specializer::Value::Int(value);
-  return spec;
-}
+using tests::IntSpec;
+using tests::PointerSpec;
+using tests::StaticSpec;
 
 Emitted Emit(const std::string& text, std::vector<ArgSpec> args) {
-  auto module = ::tilevm::assembly::Assemble(text, "case.tasm");
-  EXPECT_TRUE(module.ok()) << module.status();
-  specializer::Evaluator evaluator(&*module, nullptr);
-  auto function = evaluator.Global("kernel");
-  EXPECT_TRUE(function.ok()) << function.status();
-  specializer::SpecializationKey key;
-  key.args = std::move(args);
-  auto kernel = evaluator.Specialize(*function, key);
-  EXPECT_TRUE(kernel.ok()) << FormatDiagnostic(kernel.status(), module->files);
-  auto passed = specializer::RunPasses(*std::move(kernel));
-  EXPECT_TRUE(passed.ok()) << passed.status();
-  auto laid_out = layout::AssignLayouts(*passed, {});
+  const ir::Kernel kernel = tests::AssembledKernel(text, std::move(args));
+  auto laid_out = layout::AssignLayouts(kernel, {});
   EXPECT_TRUE(laid_out.ok()) << laid_out.status();
   auto emitted = EmitCuda(*laid_out, {});
-  EXPECT_TRUE(emitted.ok()) << FormatDiagnostic(emitted.status(), module->files);
+  EXPECT_TRUE(emitted.ok()) << emitted.status();
   return emitted.ok() ? *emitted : Emitted();
 }
 
@@ -81,7 +53,7 @@ kernel (x: ptr<f32>, y: ptr<f32>, z: ptr<f32>, n: i32, B: constexpr)
     %pz = add %z, %offs
     store %pz, %c, %mask
 )",
-                               {Pointer(isa::DType::kF32), Pointer(isa::DType::kF32), Pointer(isa::DType::kF32), Int(), Static(1024)});
+                               {PointerSpec(isa::DType::kF32), PointerSpec(isa::DType::kF32), PointerSpec(isa::DType::kF32), IntSpec(), StaticSpec(1024)});
   EXPECT_NE(emitted.text.find("program_id<0>()"), std::string::npos) << emitted.text;
   EXPECT_EQ(emitted.smem_bytes, 0);
   EXPECT_EQ(emitted.text.find("barrier();"), std::string::npos) << "no two accesses meet";
@@ -106,7 +78,7 @@ kernel (x: ptr<f32>, z: ptr<f32>, stride: i32, n: i32, B: constexpr)
     %pz = add %z, %offs
     store %pz, %q, %mask
 )",
-                               {Pointer(isa::DType::kF32), Pointer(isa::DType::kF32), Int(), Int(), Static(4096)});
+                               {PointerSpec(isa::DType::kF32), PointerSpec(isa::DType::kF32), IntSpec(), IntSpec(), StaticSpec(4096)});
   EXPECT_GT(emitted.smem_bytes, 0);
   CompileForAll(emitted);
 }
@@ -134,7 +106,7 @@ TEST(Emit, DotOfTilesOnTensorCores) {
     %pc = add %c, %oc
     store %pc, %d
 )"),
-                                 {Pointer(*isa::DTypeFromName(dtype)), Pointer(*isa::DTypeFromName(dtype)), Pointer(isa::DType::kF32), Int()});
+                                 {PointerSpec(*isa::DTypeFromName(dtype)), PointerSpec(*isa::DTypeFromName(dtype)), PointerSpec(isa::DType::kF32), IntSpec()});
     EXPECT_NE(emitted.text.find("dot_mma"), std::string::npos) << emitted.text;
     CompileForAll(emitted);
   }

@@ -1,46 +1,14 @@
-// Carried offsets keep what a kernel computes; the schedule of a matmul loop is what its header says.
-#include "absl/strings/match.h"
-#include "frontends/asm/assemble.h"
+// Carried offsets keep what a kernel computes. Schedules are tested where targets are known: gpu/compile/schedule_test.cc.
 #include "gtest/gtest.h"
-#include "specializer/partial_eval/evaluator.h"
-#include "specializer/passes/passes.h"
 #include "specializer/pipeline/carried_offsets.h"
-#include "specializer/pipeline/schedule.h"
+#include "tests/assembly_kernel.h"
 #include "vm/interp/interp.h"
 
 namespace tilevm::pipeline {
 namespace {
 
-using specializer::ArgSpec;
-
-ArgSpec Pointer(isa::DType dtype) {
-  ArgSpec spec;
-  spec.kind = ArgSpec::Kind::kTyped;
-  spec.type = isa::PointerType(dtype);
-  spec.divisible_by_16 = true;
-  return spec;
-}
-ArgSpec Int() {
-  ArgSpec spec;
-  spec.kind = ArgSpec::Kind::kTyped;
-  spec.type = isa::ScalarType(isa::DType::kI32);
-  return spec;
-}
-
-ir::Kernel Specialized(const std::string& text, std::vector<ArgSpec> args) {
-  auto module = ::tilevm::assembly::Assemble(text, "case.tasm");
-  EXPECT_TRUE(module.ok()) << module.status();
-  specializer::Evaluator evaluator(&*module, nullptr);
-  auto function = evaluator.Global("kernel");
-  EXPECT_TRUE(function.ok()) << function.status();
-  specializer::SpecializationKey key;
-  key.args = std::move(args);
-  auto kernel = evaluator.Specialize(*function, key);
-  EXPECT_TRUE(kernel.ok()) << FormatDiagnostic(kernel.status(), module->files);
-  auto passed = specializer::RunPasses(*std::move(kernel));
-  EXPECT_TRUE(passed.ok()) << passed.status();
-  return *std::move(passed);
-}
+using tests::IntSpec;
+using tests::PointerSpec;
 
 // Sums eight rows of x, walking by pointer increments, and a tile of indices that counts along.
 constexpr char kWalk[] = R"(
@@ -80,7 +48,7 @@ std::vector<float> RunWalk(const ir::Kernel& kernel) {
 }
 
 TEST(CarriedOffsets, KeepsWhatIsComputedAndCarriesNoTile) {
-  const ir::Kernel kernel = Specialized(kWalk, {Pointer(isa::DType::kF32), Pointer(isa::DType::kF32), Int()});
+  const ir::Kernel kernel = tests::AssembledKernel(kWalk, {PointerSpec(isa::DType::kF32), PointerSpec(isa::DType::kF32), IntSpec()});
   const ir::Kernel moved = CarriedOffsets(kernel);
   ASSERT_TRUE(ir::Verify(moved).ok()) << ir::Verify(moved) << ir::Print(moved);
   EXPECT_EQ(RunWalk(moved), RunWalk(kernel));
