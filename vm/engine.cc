@@ -324,16 +324,26 @@ absl::StatusOr<LaunchResult> Program::Launch(absl::string_view kernel, absl::Spa
   return Launch(kernel, absl::StrJoin(grid, ", "), args);
 }
 
+absl::StatusOr<Program::BoundKernel> Program::BindCall(absl::string_view kernel, const CallArgs& call) {
+  BoundKernel out;
+  TILEVM_ASSIGN_OR_RETURN(out.kernel, KernelValue(kernel));
+  TILEVM_ASSIGN_OR_RETURN(std::vector<host::Variant> variants, host::ApplyWrappers(*evaluator_, out.kernel, call, Loc{}));
+  const size_t chosen = host::RememberedConfig(*world_, *evaluator_, out.kernel, variants);
+  TILEVM_ASSIGN_OR_RETURN(host::BoundCall bound, host::Bind(*evaluator_, out.kernel, variants[chosen].call, Loc{}));
+  TILEVM_ASSIGN_OR_RETURN(out.key, host::SpecializationOf(out.kernel, bound, Loc{}));
+  out.bound = std::make_unique<host::BoundCall>(std::move(bound));
+  return out;
+}
+
+absl::StatusOr<std::shared_ptr<const CompiledKernel>> Program::Compiled(const BoundKernel& call, bool want_plan) {
+  return engine_->cache_.Get(world_->program_key(), *evaluator_, call.kernel, call.key, nullptr, want_plan);
+}
+
 absl::Status Program::Warm(absl::string_view kernel, const std::vector<Argument>& args) {
   TILEVM_ASSIGN_OR_RETURN(CallArgs call, ToCallArgs(args, nullptr));
   std::lock_guard<std::mutex> lock(mutex_);
-  TILEVM_ASSIGN_OR_RETURN(Value value, KernelValue(kernel));
-  TILEVM_ASSIGN_OR_RETURN(std::vector<host::Variant> variants, host::ApplyWrappers(*evaluator_, value, call, Loc{}));
-  const size_t chosen = host::RememberedConfig(*world_, *evaluator_, value, variants);
-  TILEVM_ASSIGN_OR_RETURN(host::BoundCall bound, host::Bind(*evaluator_, value, variants[chosen].call, Loc{}));
-  TILEVM_ASSIGN_OR_RETURN(specializer::SpecializationKey key, host::SpecializationOf(value, bound, Loc{}));
-  TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const CompiledKernel> compiled,
-                          engine_->cache_.Get(world_->program_key(), *evaluator_, value, key, nullptr, engine_->device() == nullptr));
+  TILEVM_ASSIGN_OR_RETURN(BoundKernel bound, BindCall(kernel, call));
+  TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const CompiledKernel> compiled, Compiled(bound, engine_->device() == nullptr));
   return engine_->device() == nullptr ? absl::OkStatus() : engine_->device()->Compile(*compiled);
 }
 
@@ -341,36 +351,25 @@ absl::StatusOr<std::unique_ptr<PreparedLaunch>> Program::Prepare(absl::string_vi
   if (engine_->device() == nullptr) return absl::FailedPreconditionError("a launch is prepared for a GPU; this engine runs on the CPU");
   TILEVM_ASSIGN_OR_RETURN(CallArgs call, ToCallArgs(args, engine_->device()));
   std::lock_guard<std::mutex> lock(mutex_);
-  TILEVM_ASSIGN_OR_RETURN(Value value, KernelValue(kernel));
-  TILEVM_ASSIGN_OR_RETURN(std::vector<host::Variant> variants, host::ApplyWrappers(*evaluator_, value, call, Loc{}));
-  const size_t chosen = host::RememberedConfig(*world_, *evaluator_, value, variants);
-  TILEVM_ASSIGN_OR_RETURN(host::BoundCall bound, host::Bind(*evaluator_, value, variants[chosen].call, Loc{}));
-  TILEVM_ASSIGN_OR_RETURN(specializer::SpecializationKey key, host::SpecializationOf(value, bound, Loc{}));
-  TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const CompiledKernel> compiled,
-                          engine_->cache_.Get(world_->program_key(), *evaluator_, value, key, nullptr, /*want_plan=*/false));
+  TILEVM_ASSIGN_OR_RETURN(BoundKernel bound, BindCall(kernel, call));
+  TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const CompiledKernel> compiled, Compiled(bound, /*want_plan=*/false));
   const Value grid_value = Value::Shared(ValueKind::kObject, std::make_shared<GridText>(std::string(grid)));
-  TILEVM_ASSIGN_OR_RETURN(auto extents, host::EvaluateGrid(*evaluator_, grid_value, bound, Loc{}));
-  TILEVM_ASSIGN_OR_RETURN(host::PreparedRun run, host::PrepareArguments(compiled->kernel, bound, false, Loc{}, /*on_device=*/true));
+  TILEVM_ASSIGN_OR_RETURN(auto extents, host::EvaluateGrid(*evaluator_, grid_value, *bound.bound, Loc{}));
+  TILEVM_ASSIGN_OR_RETURN(host::PreparedRun run, host::PrepareArguments(compiled->kernel, *bound.bound, false, Loc{}, /*on_device=*/true));
   return engine_->device_->Bind(std::move(compiled), run, extents);
 }
 
 absl::StatusOr<std::shared_ptr<const CompiledKernel>> Program::Specialize(absl::string_view kernel, const std::vector<Argument>& args) {
   TILEVM_ASSIGN_OR_RETURN(CallArgs call, ToCallArgs(args, engine_->device()));
   std::lock_guard<std::mutex> lock(mutex_);
-  TILEVM_ASSIGN_OR_RETURN(Value value, KernelValue(kernel));
-  TILEVM_ASSIGN_OR_RETURN(std::vector<host::Variant> variants, host::ApplyWrappers(*evaluator_, value, call, Loc{}));
-  TILEVM_ASSIGN_OR_RETURN(host::BoundCall bound, host::Bind(*evaluator_, value, variants[0].call, Loc{}));
-  TILEVM_ASSIGN_OR_RETURN(specializer::SpecializationKey key, host::SpecializationOf(value, bound, Loc{}));
-  return engine_->cache_.Get(world_->program_key(), *evaluator_, value, key, nullptr);
+  TILEVM_ASSIGN_OR_RETURN(BoundKernel bound, BindCall(kernel, call));
+  return Compiled(bound, /*want_plan=*/true);
 }
 
 absl::StatusOr<ir::Kernel> Program::SpecializeStage(absl::string_view kernel, const CallArgs& args, absl::string_view stage) {
   std::lock_guard<std::mutex> lock(mutex_);
-  TILEVM_ASSIGN_OR_RETURN(Value value, KernelValue(kernel));
-  TILEVM_ASSIGN_OR_RETURN(std::vector<host::Variant> variants, host::ApplyWrappers(*evaluator_, value, args, Loc{}));
-  TILEVM_ASSIGN_OR_RETURN(host::BoundCall bound, host::Bind(*evaluator_, value, variants[0].call, Loc{}));
-  TILEVM_ASSIGN_OR_RETURN(specializer::SpecializationKey key, host::SpecializationOf(value, bound, Loc{}));
-  return SpecializeAndOptimize(*evaluator_, value, key, stage);
+  TILEVM_ASSIGN_OR_RETURN(BoundKernel bound, BindCall(kernel, args));
+  return SpecializeAndOptimize(*evaluator_, bound.kernel, bound.key, stage);
 }
 
 }  // namespace tilevm::vm

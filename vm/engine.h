@@ -193,6 +193,14 @@ class Program {
   friend class Engine;
   Program(std::shared_ptr<Engine> engine, isa::Module module, std::string key);
   absl::StatusOr<specializer::Value> KernelValue(absl::string_view name);
+  // A call with its wrappers applied (of tuned configurations the remembered one, else the first), bound, and what the kernel is specialized to.
+  struct BoundKernel {
+    specializer::Value kernel;
+    std::unique_ptr<host::BoundCall> bound;
+    specializer::SpecializationKey key;
+  };
+  absl::StatusOr<BoundKernel> BindCall(absl::string_view kernel, const specializer::CallArgs& call);
+  absl::StatusOr<std::shared_ptr<const CompiledKernel>> Compiled(const BoundKernel& call, bool want_plan);
 
   std::shared_ptr<Engine> engine_;
   std::unique_ptr<const isa::Module> module_;

@@ -102,13 +102,12 @@ absl::StatusOr<std::shared_ptr<const GpuKernel>> Compiler::Compile(const ir::Ker
   const Clock::time_point start = Clock::now();
   TILEVM_ASSIGN_OR_RETURN(Emitted emitted, Generate(kernel, target, options));
   const double generate_us = MicrosSince(start);
-  TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const GpuKernel> compiled, CompileText(std::move(emitted), target, kernel.options.debug));
-  auto out = std::make_shared<GpuKernel>(*compiled);
+  TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<GpuKernel> out, CompileText(std::move(emitted), target, kernel.options.debug));
   out->generate_us = generate_us;
-  return std::shared_ptr<const GpuKernel>(std::move(out));
+  return out;
 }
 
-absl::StatusOr<std::shared_ptr<const GpuKernel>> Compiler::CompileText(Emitted emitted, const Target& target, bool debug) {
+absl::StatusOr<std::shared_ptr<GpuKernel>> Compiler::CompileText(Emitted emitted, const Target& target, bool debug) {
   auto out = std::make_shared<GpuKernel>();
   out->emitted = std::move(emitted);
   TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const Nvrtc> nvrtc, nvrtc_.get());
@@ -126,10 +125,10 @@ absl::StatusOr<std::shared_ptr<const GpuKernel>> Compiler::CompileText(Emitted e
     out->from_disk = true;
     return true;
   };
-  if (cached()) return std::shared_ptr<const GpuKernel>(std::move(out));
+  if (cached()) return out;
   // Processes that start at once on one machine compile a kernel once.
   const std::shared_ptr<void> lock = cache_.Lock(key);
-  if (lock != nullptr && cached()) return std::shared_ptr<const GpuKernel>(std::move(out));
+  if (lock != nullptr && cached()) return out;
   const Clock::time_point start = Clock::now();
   TILEVM_ASSIGN_OR_RETURN(CompileResult compiled, nvrtc->Compile(request));
   out->nvrtc_us = MicrosSince(start);
@@ -137,7 +136,7 @@ absl::StatusOr<std::shared_ptr<const GpuKernel>> Compiler::CompileText(Emitted e
   out->registers = compiled.registers;
   out->spill_bytes = compiled.spill_bytes;
   out->cubin = std::move(compiled.cubin);
-  return std::shared_ptr<const GpuKernel>(std::move(out));
+  return out;
 }
 
 }  // namespace tilevm::gpu

@@ -47,7 +47,7 @@ class Compiler {
   // needed: a cached cubin is found by the release that made it, so even then its library has to be there). Thread-safe.
   absl::StatusOr<std::shared_ptr<const GpuKernel>> Compile(const ir::Kernel& kernel, const Target& target, const GenerateOptions& options = {});
   // The second half: text to cubin. debug adds line information.
-  absl::StatusOr<std::shared_ptr<const GpuKernel>> CompileText(Emitted emitted, const Target& target, bool debug);
+  absl::StatusOr<std::shared_ptr<GpuKernel>> CompileText(Emitted emitted, const Target& target, bool debug);
 
   absl::StatusOr<std::shared_ptr<const Nvrtc>> nvrtc();
   DiskCache& cache() { return cache_; }

@@ -263,6 +263,7 @@ absl::StatusOr<BoundCall> Bind(Evaluator& evaluator, const Value& kernel, const 
                        "' is neither a parameter of the kernel nor a launch option (num_warps, num_stages, num_ctas, maxnreg, ...)");
     }
   }
+  if (World(evaluator).options().debug) bound.options.debug = true;
   size_t next_default = 0;
   std::vector<std::string> missing;
   for (size_t p = 0; p < params.size(); ++p) {

@@ -136,7 +136,6 @@ absl::StatusOr<Value> HostWorld::Launch(Evaluator& evaluator, const Value& kerne
       TILEVM_RETURN_IF_ERROR(evaluator.Call(variant.pre_hook, CallArgs{{variant.hook_args}, {}}, loc).status());
     }
     TILEVM_ASSIGN_OR_RETURN(BoundCall bound, Bind(evaluator, kernel, variant.call, loc));
-    if (options_.debug) bound.options.debug = true;
     TILEVM_ASSIGN_OR_RETURN(specializer::SpecializationKey key, SpecializationOf(kernel, bound, loc));
     bool fresh = false;
     absl::StatusOr<std::shared_ptr<const CompiledKernel>> compiled = cache_->Get(program_key_, evaluator, kernel, key, &fresh, options_.device == nullptr);

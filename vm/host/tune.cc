@@ -18,43 +18,49 @@ std::string TuningKey(Evaluator& evaluator, const isa::Function& function, const
   return text;
 }
 
-size_t PlaceOf(const std::vector<Variant>& variants, absl::string_view config) {
-  return static_cast<size_t>(std::find_if(variants.begin(), variants.end(), [&](const Variant& v) { return v.config == config; }) - variants.begin());
+// The place of a configuration; nullopt if there is none such any more.
+std::optional<size_t> PlaceOf(const std::vector<Variant>& variants, absl::string_view config) {
+  const auto it = std::find_if(variants.begin(), variants.end(), [&](const Variant& v) { return v.config == config; });
+  return it == variants.end() ? std::nullopt : std::optional<size_t>(it - variants.begin());
+}
+
+// What this process chose for the key, and what an earlier one did.
+std::optional<size_t> ChosenHere(HostWorld& world, const std::string& key, const std::vector<Variant>& variants) {
+  const auto it = world.chosen_configs().find(key);
+  return it == world.chosen_configs().end() ? std::nullopt : PlaceOf(variants, it->second);
+}
+std::optional<size_t> ChosenBefore(HostWorld& world, const std::string& key, const std::vector<Variant>& variants) {
+  const std::optional<std::string> remembered = world.options().device->Remembered(key);
+  return remembered.has_value() ? PlaceOf(variants, *remembered) : std::nullopt;
 }
 
 }  // namespace
 
 size_t RememberedConfig(HostWorld& world, Evaluator& evaluator, const Value& kernel, const std::vector<Variant>& variants) {
-  DeviceRunner* device = world.options().device.get();
-  if (variants.size() < 2 || device == nullptr) return 0;
+  if (variants.size() < 2 || world.options().device == nullptr) return 0;
   absl::StatusOr<const isa::Function*> function = evaluator.KernelFunction(kernel);
   if (!function.ok()) return 0;
-  const std::string key = TuningKey(evaluator, **function, variants, device->facts());
-  size_t place = variants.size();
-  if (const auto it = world.chosen_configs().find(key); it != world.chosen_configs().end()) {
-    place = PlaceOf(variants, it->second);
-  } else if (const std::optional<std::string> remembered = device->Remembered(key)) {
-    place = PlaceOf(variants, *remembered);
-  }
-  return place < variants.size() ? place : 0;
+  const std::string key = TuningKey(evaluator, **function, variants, world.options().device->facts());
+  std::optional<size_t> place = ChosenHere(world, key, variants);
+  if (!place.has_value()) place = ChosenBefore(world, key, variants);
+  return place.value_or(0);
 }
 
 absl::StatusOr<size_t> ChooseConfig(HostWorld& world, Evaluator& evaluator, const Value& kernel, std::vector<Variant>& variants, const Value& grid, Loc loc) {
   DeviceRunner& device = *world.options().device;
   TILEVM_ASSIGN_OR_RETURN(const isa::Function* function, evaluator.KernelFunction(kernel));
   const std::string key = TuningKey(evaluator, *function, variants, device.facts());
-  if (const auto it = world.chosen_configs().find(key); it != world.chosen_configs().end()) return PlaceOf(variants, it->second);
+  if (const std::optional<size_t> place = ChosenHere(world, key, variants)) return *place;
   TuneRecord record;
   record.kernel = function->name;
   record.key = variants[0].tuning_key;
   if (world.options().tuning != Tuning::kAlways) {
-    const std::optional<std::string> remembered = device.Remembered(key);
-    if (remembered.has_value() && PlaceOf(variants, *remembered) < variants.size()) {
-      record.chosen = *remembered;
+    if (const std::optional<size_t> place = ChosenBefore(world, key, variants)) {
+      record.chosen = variants[*place].config;
       record.remembered = true;
+      world.chosen_configs()[key] = record.chosen;
       world.Record(std::move(record));
-      world.chosen_configs()[key] = *remembered;
-      return PlaceOf(variants, *remembered);
+      return *place;
     }
   }
 
@@ -67,7 +73,6 @@ absl::StatusOr<size_t> ChooseConfig(HostWorld& world, Evaluator& evaluator, cons
       TILEVM_RETURN_IF_ERROR(evaluator.Call(variants[i].pre_hook, CallArgs{{variants[i].hook_args}, {}}, loc).status());
     }
     TILEVM_ASSIGN_OR_RETURN(BoundCall bound, Bind(evaluator, kernel, variants[i].call, loc));
-    if (world.options().debug) bound.options.debug = true;
     TILEVM_ASSIGN_OR_RETURN(specializer::SpecializationKey specialization, SpecializationOf(kernel, bound, loc));
     absl::StatusOr<std::shared_ptr<const CompiledKernel>> compiled =
         world.cache().Get(world.program_key(), evaluator, kernel, specialization, nullptr, /*want_plan=*/false);
