@@ -102,22 +102,7 @@ absl::Status Evaluator::Impl::RunFor(Frame& frame, const isa::Inst& inst, std::o
   }
   if (iterable.is_tensor()) return InvalidAt(inst.loc, "for: cannot iterate over ", NameOfType(iterable), "; use range, tl.range or tl.static_range");
   if (GeneratorObject* generator = AsGenerator(iterable); generator != nullptr && !frame.kernel) {
-    std::vector<Value> carried = RawAll(frame, absl::MakeSpan(inst.operands).subspan(1));
-    const isa::Region& body = inst.regions[0];
-    while (true) {
-      TILEVM_ASSIGN_OR_RETURN(std::optional<Value> item, generator->Next(inst.loc));
-      if (!item.has_value()) break;
-      Define(frame, body.args[0], *std::move(item));
-      for (size_t k = 0; k < carried.size(); ++k) Define(frame, body.args[k + 1], std::move(carried[k]));
-      TILEVM_ASSIGN_OR_RETURN(Outcome end, RunRegion(frame, body));
-      if (end.flow == Flow::kReturn) {
-        outcome = std::move(end);
-        return absl::OkStatus();
-      }
-      carried = std::move(end.values);
-      if (end.flow == Flow::kBreak) break;
-    }
-    return DefineResults(frame, inst, std::move(carried));
+    return HostFor(frame, inst, outcome, [&] { return generator->Next(inst.loc); });
   }
   if (frame.kernel || !iterable.is(ValueKind::kRange)) {
     TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, Iterate(iterable, inst.loc));
@@ -128,10 +113,23 @@ absl::Status Evaluator::Impl::RunFor(Frame& frame, const isa::Inst& inst, std::o
   TILEVM_ASSIGN_OR_RETURN(int64_t start, ToIndex(range->start, "range", inst.loc));
   TILEVM_ASSIGN_OR_RETURN(int64_t stop, ToIndex(range->stop, "range", inst.loc));
   TILEVM_ASSIGN_OR_RETURN(int64_t step, ToIndex(range->step, "range", inst.loc));
+  absl::int128 i = start;
+  return HostFor(frame, inst, outcome, [&]() -> absl::StatusOr<std::optional<Value>> {
+    if (step > 0 ? i >= stop : i <= stop) return std::nullopt;
+    const Value item = Value::Int(i);
+    i += step;
+    return item;
+  });
+}
+
+absl::Status Evaluator::Impl::HostFor(Frame& frame, const isa::Inst& inst, std::optional<Outcome>& outcome,
+                                      absl::FunctionRef<absl::StatusOr<std::optional<Value>>()> next) {
   std::vector<Value> carried = RawAll(frame, absl::MakeSpan(inst.operands).subspan(1));
   const isa::Region& body = inst.regions[0];
-  for (absl::int128 i = start; step > 0 ? i < stop : i > stop; i += step) {
-    Define(frame, body.args[0], Value::Int(i));
+  while (true) {
+    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> item, next());
+    if (!item.has_value()) break;
+    Define(frame, body.args[0], *std::move(item));
     for (size_t k = 0; k < carried.size(); ++k) Define(frame, body.args[k + 1], std::move(carried[k]));
     TILEVM_ASSIGN_OR_RETURN(Outcome end, RunRegion(frame, body));
     if (end.flow == Flow::kReturn) {

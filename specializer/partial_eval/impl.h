@@ -181,6 +181,9 @@ class Evaluator::Impl {
                          absl::FunctionRef<absl::StatusOr<std::vector<ir::ValueId>>(CarriedValues&, ExitTarget& break_target, ExitTarget& continue_target)> emit);
   // Unrolls over items. In kernels a break or continue under a dynamic if leaves through exits.
   absl::Status StaticFor(Frame& frame, const isa::Inst& inst, const std::vector<Value>& items, std::optional<Outcome>& outcome);
+  // A loop of host code over what `next` gives until it gives nothing.
+  absl::Status HostFor(Frame& frame, const isa::Inst& inst, std::optional<Outcome>& outcome,
+                       absl::FunctionRef<absl::StatusOr<std::optional<Value>>()> next);
 
   // Emits the exit that leaves target with these values, at the insertion point.
   absl::Status EmitExit(ExitTarget& target, std::vector<Value> values, Loc loc);
