@@ -78,26 +78,19 @@ struct AtomicAdd {
     else return atomic_loop<Scope>(p, [&](T old) { return add(old, value); });
   }
 };
-struct AtomicMax {
-  template <int Scope, class T>
-  static TV_DEV T apply(T* p, T value) {
-    if constexpr (same<T, i32>) TV_ATOM("max.s32", "r", i32)
-    else if constexpr (same<T, u32>) TV_ATOM("max.u32", "r", u32)
-    else if constexpr (same<T, i64>) TV_ATOM("max.s64", "l", i64)
-    else if constexpr (same<T, u64>) TV_ATOM("max.u64", "l", u64)
-    else return atomic_loop<Scope>(p, [&](T old) { return maximum<false>(old, value); });
-  }
-};
-struct AtomicMin {
-  template <int Scope, class T>
-  static TV_DEV T apply(T* p, T value) {
-    if constexpr (same<T, i32>) TV_ATOM("min.s32", "r", i32)
-    else if constexpr (same<T, u32>) TV_ATOM("min.u32", "r", u32)
-    else if constexpr (same<T, i64>) TV_ATOM("min.s64", "l", i64)
-    else if constexpr (same<T, u64>) TV_ATOM("min.u64", "l", u64)
-    else return atomic_loop<Scope>(p, [&](T old) { return minimum<false>(old, value); });
-  }
-};
+#define TV_EXTREME(Name, op, fold)                                                                    \
+  struct Name {                                                                                       \
+    template <int Scope, class T>                                                                     \
+    static TV_DEV T apply(T* p, T value) {                                                            \
+      if constexpr (same<T, i32>) TV_ATOM(op ".s32", "r", i32)                                        \
+      else if constexpr (same<T, u32>) TV_ATOM(op ".u32", "r", u32)                                   \
+      else if constexpr (same<T, i64>) TV_ATOM(op ".s64", "l", i64)                                   \
+      else if constexpr (same<T, u64>) TV_ATOM(op ".u64", "l", u64)                                   \
+      else return atomic_loop<Scope>(p, [&](T old) { return fold<false>(old, value); });              \
+    }                                                                                                 \
+  };
+TV_EXTREME(AtomicMax, "max", maximum) TV_EXTREME(AtomicMin, "min", minimum)
+#undef TV_EXTREME
 #define TV_BITWISE(Name, op)                                      \
   struct Name {                                                   \
     template <int Scope, class T>                                 \

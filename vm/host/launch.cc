@@ -146,8 +146,11 @@ absl::StatusOr<Value> HostWorld::Launch(Evaluator& evaluator, const Value& kerne
       return refused;
     }
     if (bound.warmup) {
-      // What does not fit the device is said now.
-      if (options_.device != nullptr) TILEVM_RETURN_IF_ERROR(options_.device->Prepare(**compiled, PreparedRun(), {1, 1, 1}).status());
+      // What does not fit the device is said now; what it cannot take may run on the CPU.
+      if (options_.device != nullptr) {
+        const absl::Status prepared = options_.device->Prepare(**compiled, PreparedRun(), {1, 1, 1}).status();
+        if (!prepared.ok() && !(options_.cpu_if_unimplemented && absl::IsUnimplemented(prepared))) return WithCallSite(prepared, loc);
+      }
       return MakeCompiledHandle(kernel, bound, *compiled);
     }
     TILEVM_ASSIGN_OR_RETURN(auto extents, EvaluateGrid(evaluator, grid, bound, loc));
