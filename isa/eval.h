@@ -77,7 +77,9 @@ PhiloxWords EvalPhilox(int width, uint64_t k0, uint64_t k1, PhiloxWords c, int r
 PhiloxWords EvalPhiloxSeed(int width, uint64_t seed, PhiloxWords c, int rounds);
 
 // --- operands of dot ---
-// TF32 keeps 10 mantissa bits. The one rule of the project: round to nearest, ties away from zero (cvt.rna.tf32.f32); infinities and NaN stay.
+// TF32 keeps 10 mantissa bits. The one rule of the project for operands of a tf32 dot is the tensor cores' own: the low 13 bits are cut off; infinities and
+// NaN stay. RoundToTf32 is to nearest, ties away from zero (cvt.rna.tf32.f32), as the split modes take their parts.
+float TruncateToTf32(float x);
 float RoundToTf32(float x);
 // x as a sum of parts for the input_precision modes: big = tf32(x), small = tf32(x - big); three bf16 parts, nearest even. After a part that
 // is infinite or NaN the rest are zero.

@@ -39,6 +39,7 @@ PhiloxWords EvalPhiloxSeed(int width, uint64_t seed, PhiloxWords c, int rounds) 
   return EvalPhilox(64, seed, 0, c, rounds);
 }
 
+float TruncateToTf32(float x) { return TruncateF32ToTf32(x); }
 float RoundToTf32(float x) { return RoundF32ToTf32(x); }
 
 Tf32Parts SplitTf32(float x) { return {Tf32Part(x, 0), Tf32Part(x, 1)}; }

@@ -249,7 +249,12 @@ TEST(DotOperands, Tf32AndSplits) {
   EXPECT_EQ(RoundToTf32(1.0f + 0x1p-10f), 1.0f + 0x1p-10f);
   EXPECT_EQ(RoundToTf32(1.0f + 0x1p-11f), 1.0f + 0x1p-10f);  // a tie goes away from zero
   EXPECT_EQ(RoundToTf32(-1.0f - 0x1p-11f), -1.0f - 0x1p-10f);
-  EXPECT_EQ(RoundToTf32(1.0f + 0x1p-12f), 1.0f);  // C041
+  EXPECT_EQ(RoundToTf32(1.0f + 0x1p-12f), 1.0f);
+  EXPECT_EQ(TruncateToTf32(1.0f + 0x1p-12f), 1.0f);  // C041
+  EXPECT_EQ(TruncateToTf32(1.0f + 0x1p-10f), 1.0f + 0x1p-10f);
+  EXPECT_EQ(TruncateToTf32(-2.0f + 0x1p-23f), -2.0f + 0x1p-10f);
+  EXPECT_EQ(TruncateToTf32(-std::numeric_limits<float>::infinity()), -std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(std::isnan(TruncateToTf32(std::numeric_limits<float>::quiet_NaN())));
   EXPECT_EQ(RoundToTf32(std::numeric_limits<float>::infinity()), std::numeric_limits<float>::infinity());
   EXPECT_TRUE(std::isnan(RoundToTf32(std::numeric_limits<float>::quiet_NaN())));
   EXPECT_EQ(SplitTf32(std::numeric_limits<float>::infinity()).small, 0.0f);

@@ -159,6 +159,13 @@ static inline float F64ToF32Rtz(double x) {
 
 // --- tf32 ---
 
+// What a tensor core makes of an f32 operand: the low 13 bits are cut off.
+static inline float TruncateF32ToTf32(float x) {
+  const uint32_t bits = BitsOf(x);
+  return F32FromBits((bits & kF32AbsMask) >= kF32Infinity ? bits : bits & 0xffffe000u);
+}
+
+// Nearest, ties away from zero (cvt.rna.tf32.f32): the parts of the split modes.
 static inline float RoundF32ToTf32(float x) {
   const uint32_t bits = BitsOf(x);
   const uint32_t rounded = (bits + 0x1000u) & 0xffffe000u;

@@ -187,10 +187,9 @@ def bit_cast(x, name):
 
 
 def tf32(x):
-    """Operands of a tf32 dot: 10 mantissa bits, nearest, ties away from zero."""
+    """Operands of a tf32 dot: 10 mantissa bits, the others cut off."""
     bits = np.asarray(x, dtype=np.float32).view(np.uint32)
-    rounded = ((bits.astype(np.uint64) + 0x1000) & 0xFFFFE000).astype(np.uint32)
-    return np.where(np.isfinite(x), rounded.view(np.float32), x).astype(np.float64)
+    return np.where(np.isfinite(x), (bits & np.uint32(0xFFFFE000)).view(np.float32), x).astype(np.float64)
 
 
 def rounded(x, name):

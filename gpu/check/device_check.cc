@@ -265,6 +265,7 @@ extern "C" __global__ void check(const u64* in, u64* out, int n) {
     even += got[i] == ((bits + 0xfffu + (bits >> 13 & 1)) & ~0x1fffu);
   }
   std::printf("tf32 operand bits left to mma.sync: %zu values; truncation explains %zu, nearest-away %zu, nearest-even %zu\n", x.size(), truncated, away, even);
+  if (truncated != x.size()) return absl::InternalError("the tensor cores do not cut f32 operands to tf32 as isa::TruncateToTf32 does");
   return Check(gpu, "cvt.rna.tf32 against RoundToTf32", {DType::kF32}, DType::kF32, "f32_of([](f32 v) { u32 r; asm(\"cvt.rna.tf32.f32 %0, %1;\" : \"=r\"(r) : \"f\"(v)); return r; }(x0))",
                {x}, [&](size_t i) {
                  float v;

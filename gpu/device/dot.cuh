@@ -35,15 +35,12 @@ TV_DEV void mma(i32* c, const u32* a, const u32* b, i8) {
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-// tf32: nearest, ties away from zero, as isa/eval.h has it.
-TV_DEV u32 to_tf32(f32 x) { u32 r; asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(x)); return r; }
-
+// The words of a fragment. f32 operands go in as they are: the tensor cores cut them to tf32 (isa::TruncateToTf32).
 template <class T>
 TV_DEV void fragment(u32* out, const T* x, int words) {
 #pragma unroll
   for (int i = 0; i < words; ++i) {
-    if constexpr (same<T, f32>) out[i] = to_tf32(x[i]);
-    else out[i] = packed<4>(x + i * (4 / static_cast<int>(sizeof(T))));
+    out[i] = packed<4>(x + i * (4 / static_cast<int>(sizeof(T))));
   }
 }
 
@@ -88,15 +85,9 @@ TV_DEV u32 unit_further(u32 address, u32 row, u32 unit) {
   return (address ^ ((unit & (S::units - 1)) << 4)) + row * (S::units * 16) + unit / S::units * S::panel_bytes;
 }
 
-// The words of a fragment: f32 operands are rounded to tf32 on the way.
-template <class T>
 TV_DEV void load_matrices(u32* out, u32 address, bool transposed) {
   if (transposed) ldmatrix_transposed(out, address);
   else ldmatrix(out, address);
-  if constexpr (same<T, f32>) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) out[i] = to_tf32(f32_of(out[i]));
-  }
 }
 
 // Rows of the buffer are rows of a; Turned: they are rows of k, for 16-bit elements.
@@ -111,7 +102,7 @@ struct SharedA {
 #pragma unroll
     for (int m = 0; m < D::m_steps; ++m) {
       const u32 along_m = m * D::warps_m;
-      load_matrices<T>(out[m], Turned ? unit_further<S>(address, k * 16, along_m * 2) : unit_further<S>(address, along_m * 16, k * 2), Turned);
+      load_matrices(out[m], Turned ? unit_further<S>(address, k * 16, along_m * 2) : unit_further<S>(address, along_m * 16, k * 2), Turned);
     }
   }
 };
@@ -127,7 +118,7 @@ struct SharedB {
 #pragma unroll
     for (int n = 0; n < D::n_steps; n += 2) {
       const u32 along_n = n / 2 * D::warps_n;
-      load_matrices<T>(out[n], Turned ? unit_further<S>(address, k * 16, along_n * 2) : unit_further<S>(address, along_n * 16, k * 2), Turned);
+      load_matrices(out[n], Turned ? unit_further<S>(address, k * 16, along_n * 2) : unit_further<S>(address, along_n * 16, k * 2), Turned);
     }
   }
 };

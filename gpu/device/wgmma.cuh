@@ -20,11 +20,51 @@ TV_DEV void fence_shared() { asm volatile("fence.proxy.async.shared::cta;" ::: "
 template <int N>
 TV_DEV void wgmma_wait() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory"); }
 // Values that products under way have written are read only after this.
-template <int Count>
-TV_DEV void wgmma_results(f32* acc) {
+template <int Count, class T>
+TV_DEV void wgmma_results(T* acc) {
 #pragma unroll
-  for (int i = 0; i < Count; i += 8) {
-    asm volatile("" : "+f"(acc[i]), "+f"(acc[i + 1]), "+f"(acc[i + 2]), "+f"(acc[i + 3]), "+f"(acc[i + 4]), "+f"(acc[i + 5]), "+f"(acc[i + 6]), "+f"(acc[i + 7]) :: "memory");
+  for (int i = 0; i < Count; i += 4) {
+    if constexpr (same<T, f32>) asm volatile("" : "+f"(acc[i]), "+f"(acc[i + 1]), "+f"(acc[i + 2]), "+f"(acc[i + 3]) :: "memory");
+    else asm volatile("" : "+r"(acc[i]), "+r"(acc[i + 1]), "+r"(acc[i + 2]), "+r"(acc[i + 3]) :: "memory");
+  }
+}
+// acc (+)= part
+template <int Count, bool First>
+TV_DEV void add_results(f32* acc, const f32* part) {
+#pragma unroll
+  for (int i = 0; i < Count; ++i) acc[i] = First ? part[i] : acc[i] + part[i];
+}
+
+// Elements of 1 or 4 bytes from rows along n to rows along k, blocks of 4 columns and 16 bytes of rows in registers. Read, Write: tables of layouts whose lowest
+// register bits are the columns, or the rows (pipeline::TurnedLayoutsOf).
+template <class Read, class Write, int Regs, int Bytes>
+TV_DEV void turn_rows(u32 from, u32 to) {
+  constexpr int block = 64 / Bytes;
+  const u32 read_thread = Read::thread(), write_thread = Write::thread();
+#pragma unroll
+  for (int r = 0; r < Regs; r += block) {
+    u32 x[16], y[16];
+    if constexpr (Bytes == 4) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) read_shared<4>(x + 4 * i, from + Read::at(read_thread, r + 4 * i));
+#pragma unroll
+      for (int i = 0; i < 16; ++i) y[i] = x[i % 4 * 4 + i / 4];
+    } else {
+#pragma unroll
+      for (int i = 0; i < 16; ++i) read_shared<1>(x + i, from + Read::at(read_thread, r + 4 * i));
+      // Word 4 * column + i of y holds that column of words 4 * i .. 4 * i + 3 of x.
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const u32 *w = x + 4 * i, low01 = __byte_perm(w[0], w[1], 0x5140), low23 = __byte_perm(w[2], w[3], 0x5140), high01 = __byte_perm(w[0], w[1], 0x7362),
+                  high23 = __byte_perm(w[2], w[3], 0x7362);
+        y[i] = __byte_perm(low01, low23, 0x5410);
+        y[4 + i] = __byte_perm(low01, low23, 0x7632);
+        y[8 + i] = __byte_perm(high01, high23, 0x5410);
+        y[12 + i] = __byte_perm(high01, high23, 0x7632);
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) write_shared<4>(to + Write::at(write_thread, r + i * (block / 4)), y + 4 * i);
   }
 }
 

@@ -72,8 +72,6 @@ absl::Status Printer::PrintShape(const ir::Op& op) {
   return absl::OkStatus();
 }
 
-namespace {
-// Registers of a thread that are neighbours in the buffer, up to 16 bytes.
 int64_t SharedVector(const layout::LinearLayout& layout, const layout::SharedLayout& shared, int elem_bytes) {
   int64_t count = 1;
   for (size_t i = 0; i < layout.reg().size() && count * elem_bytes < 16; ++i) {
@@ -91,6 +89,7 @@ int64_t SharedVector(const layout::LinearLayout& layout, const layout::SharedLay
   return count;
 }
 
+namespace {
 // Accesses of a warp, bank conflicts counted.
 int64_t AccessesOf(const layout::LinearLayout& layout, layout::SharedLayout shared, int elem_bytes) {
   shared.vector = static_cast<int>(SharedVector(layout, shared, elem_bytes));
@@ -218,7 +217,7 @@ absl::Status Printer::PrintDot(const ir::Op& op, const ir::Region& region) {
   const int64_t m = tc.shape[rank - 2], n = tc.shape[rank - 1], k = ta.shape[rank - 1], batches = rank == 3 ? tc.shape[0] : 1;
   // Operands that lie in a buffer in a form that the tensor cores cannot read there.
   for (int i : {0, 1}) {
-    const bool shared = options_.schedule != nullptr && options_.schedule->operands.count({result, i}) != 0;
+    const bool shared = options_.schedule != nullptr && options_.schedule->ReadsShared(result, i);
     bool transposed;
     if (!shared && def_[op.operands[i]] != nullptr && def_[op.operands[i]]->op != Op::kConvertLayout && CopyBehind(op.operands[i], &transposed) != nullptr) {
       ReadBuffer(op.operands[i]);
@@ -244,7 +243,7 @@ absl::Status Printer::PrintDot(const ir::Op& op, const ir::Region& region) {
       TILEVM_RETURN_IF_ERROR(PrintWgmma(op, wgmma->second, zero, deferred_ == result ? add_flag_ : ""));
       if (deferred_ == result) {
         Line("wgmma_wait<", wgmma->second.m_tiles, ">();");
-      } else {
+      } else if (!wgmma->second.promote) {
         Line("wgmma_wait<0>();");
         Line("wgmma_results<", LayoutOf(result).register_count(), ">(", Name(result), ".v);");
       }
@@ -264,7 +263,7 @@ absl::Status Printer::PrintOp(const ir::Op& op, const ir::Op* owner, const ir::R
   if (TryLazy(op)) return absl::OkStatus();
   const bool grouped = specializer::IsElementwise(op.op) || op.op == Op::kLoad || op.op == Op::kStore || op.op == Op::kConst || op.op == Op::kProgramId ||
                        op.op == Op::kNumPrograms || op.op == Op::kAssume;
-  if (op.op == Op::kConvertLayout && ReadBuffer(result)) return absl::OkStatus();
+  if (op.op == Op::kConvertLayout && (ReadBuffer(result) || (options_.schedule != nullptr && options_.schedule->not_printed.count(result) != 0))) return absl::OkStatus();
   if (!grouped) {
     Flush();
     for (ir::ValueId operand : op.operands) {

@@ -21,6 +21,8 @@ std::string CudaConstant(isa::DType dtype, const ir::Attr& value);
 // xor of bases[i] over the bits i of the variable, runs of bits that move together as one shift. `exclusive`: no two bases share a bit, and the
 // variable has no bits beyond them.
 std::string BitExpression(const std::string& variable, const std::vector<uint32_t>& bases, bool exclusive);
+// Registers of a thread that are neighbours in the buffer, up to 16 bytes.
+int64_t SharedVector(const layout::LinearLayout& layout, const layout::SharedLayout& shared, int elem_bytes);
 int CacheCode(const ir::Op& op, bool store);
 int EvictCode(const ir::Op& op);
 
@@ -98,6 +100,7 @@ class Printer {
   absl::Status PrintCopies(const ir::Op& op, const pipeline::Loop& plan, const std::string& put);
   // wgmma.cc; `zero`: the accumulator is not read; `flag`, if not empty: an int that says whether it is (operand a from a buffer only).
   absl::Status PrintWgmma(const ir::Op& op, const pipeline::Wgmma& plan, bool zero, const std::string& flag);
+  std::string WriteOperand(const ir::Op& op, const pipeline::Wgmma& plan);
   absl::Status PrintPipelinedFor(const ir::Op& op, const pipeline::Loop& plan);
 
   // --- ops ---

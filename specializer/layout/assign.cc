@@ -277,8 +277,7 @@ class Assigner {
       const isa::Shape& shape = in_.TypeOf(dot->results[0]).shape;
       int warps_m = 1, warps_n = 1;
       WarpsOf(shape, cls, &warps_m, &warps_n);
-      const bool narrow = isa::BitWidth(in_.TypeOf(dot->operands[0]).elem.dtype) == 16;
-      if (options_.warpgroups && narrow && options_.num_warps % 4 == 0 && shape[shape.size() - 2] >= 16 * options_.num_warps) {
+      if (options_.warpgroups && options_.num_warps % 4 == 0 && shape[shape.size() - 2] >= 16 * options_.num_warps) {
         warps_m = options_.num_warps;
         warps_n = 1;
       }

@@ -27,7 +27,7 @@ namespace tilevm::layout {
 struct LayoutOptions {
   int num_warps = 4;
   bool tensor_cores = true;  // dots take mma fragments where the dtypes allow it
-  bool warpgroups = false;   // all warps along m where each can have 16 rows: what wgmma wants of 16-bit products (sm_90)
+  bool warpgroups = false;   // all warps along m where each can have 16 rows: what wgmma wants (sm_90)
   // Elements that one access of a load, store or atomic may move at once along the fastest axis, by what is known of contiguity and alignment; and that
   // axis. Called with the op of the kernel given.
   struct Access {

@@ -219,14 +219,14 @@ class Scheduler {
       if (kind == layout::Conversion::Kind::kShared) scratch = std::max(scratch, TypeOf(op.results[0]).elem_count() * isa::StorageBytes(TypeOf(op.results[0]).elem));
     }
     Loop& made = out_.loops.back();
-    PlanWgmma(region, made);
+    PlanWgmma(region, made, scratch);
     made.stages = std::max(2, lk_.kernel.options.num_stages);
     if (made.deferred != kNoValue) made.stages = std::max({made.stages, kDeferredStages, static_cast<int>(std::min<int64_t>(8, kDeferredRing / made.slot_bytes))});
     while (made.stages > 2 && made.stages * made.slot_bytes + scratch > options_.max_smem) --made.stages;
     if (made.stages * made.slot_bytes + scratch > options_.max_smem) {
-      for (const auto& [where, operand] : operands) {
-        out_.operands.erase(where);
-        out_.wgmma.erase(where.first);
+      for (const auto& [where, operand] : operands) out_.operands.erase(where);
+      for (const ir::Op& op : region.ops) {
+        if (op.op == Op::kDot) out_.wgmma.erase(op.results[0]);
       }
       out_.not_printed.clear();
       out_.loops.pop_back();
@@ -237,37 +237,31 @@ class Scheduler {
     return true;
   }
 
-  void PlanWgmma(const ir::Region& region, Loop& loop) {
+  bool IsView(const ir::Op* op) const {
+    return op != nullptr && (op->op == Op::kConvertLayout || (op->op == Op::kPermute && Source(op->results[0]).copy != kNoValue));
+  }
+  void PlanWgmma(const ir::Region& region, Loop& loop, int64_t& scratch) {
     if (!options_.wgmma) return;
     int dots = 0;
     for (const ir::Op& op : region.ops) {
       if (op.op != Op::kDot) continue;
       ++dots;
-      const isa::DType dtype = TypeOf(op.operands[0]).elem.dtype;
-      const isa::Shape& shape = TypeOf(op.results[0]).shape;
-      const std::optional<MmaPlan> mma = MmaPlanOf(lk_, op);
-      if (!mma || (dtype != isa::DType::kF16 && dtype != isa::DType::kBF16) || mma->batches != 1 || mma->warps_n != 1 || mma->warps_m % 4 != 0) continue;
-      if (shape[0] < 16 * mma->warps_m || shape[1] > 256 || TypeOf(op.results[0]).elem.dtype != isa::DType::kF32) continue;
-      bool fits = out_.operands.count({op.results[0], 1}) != 0;
+      int axis[2];
       for (int i : {0, 1}) {
-        auto found = out_.operands.find({op.results[0], i});
-        if (found == out_.operands.end()) continue;
-        // Rows of 128 bytes, or of 64 along k.
-        const Copy& copy = *out_.CopyOf(found->second.copy);
-        const int64_t row_bytes = TypeOf(copy.value).shape[copy.axis] * isa::StorageBytes(TypeOf(copy.value).elem);
-        const bool k_contiguous = (found->second.transposed ? 1 - copy.axis : copy.axis) == (i == 0 ? 1 : 0);
-        fits &= row_bytes >= (k_contiguous ? 64 : 128);
+        const Operand operand = Source(op.operands[i]);
+        const Copy* copy = operand.copy == kNoValue ? nullptr : out_.CopyOf(operand.copy);
+        axis[i] = copy == nullptr ? -1 : operand.transposed ? 1 - copy->axis : copy->axis;
       }
-      if (!fits) continue;
-      Wgmma plan;
-      plan.groups = mma->warps_m / 4;
-      plan.m_tiles = mma->m_steps;
-      plan.n = shape[1];
-      plan.k_steps = mma->k_steps;
-      out_.wgmma[op.results[0]] = plan;
+      const std::optional<Wgmma> plan = WgmmaPlanOf(lk_, op, axis);
+      if (!plan || (!plan->b_written && out_.operands.count({op.results[0], 1}) == 0)) continue;
+      out_.wgmma[op.results[0]] = *plan;
+      if (plan->b_written) {
+        for (const ir::Op* change = Def(op.operands[1]); IsView(change); change = Def(change->operands[0])) MarkIfUnused(*change);
+        scratch = std::max(scratch, TypeOf(op.operands[1]).elem_count() * isa::StorageBytes(TypeOf(op.operands[1]).elem));
+      }
       // The sum goes nowhere but around the loop, and both operands stay in their buffers.
       const ValueId result = op.results[0], acc = op.operands[2];
-      if (uses_[result].size() != 1 || uses_[acc].size() != 1 || out_.operands.count({result, 0}) == 0) continue;
+      if (uses_[result].size() != 1 || uses_[acc].size() != 1 || out_.operands.count({result, 0}) == 0 || plan->b_written || plan->promote) continue;
       for (size_t i = 1; i < region.args.size(); ++i) {
         if (region.args[i] == acc && region.ops.back().operands[i - 1] == result) loop.deferred = result;
       }
@@ -284,7 +278,7 @@ class Scheduler {
     for (const ir::Op* use : uses_[op.results[0]]) {
       if (use->op == Op::kDot) {
         for (int i : {0, 1}) {
-          if (use->operands[i] == op.results[0] && out_.operands.count({use->results[0], i}) == 0) return;
+          if (use->operands[i] == op.results[0] && !out_.ReadsShared(use->results[0], i)) return;
         }
         if (use->operands[2] == op.results[0]) return;
       } else if (out_.not_printed.count(use->results[0]) == 0) {
@@ -303,34 +297,6 @@ class Scheduler {
 
 }  // namespace
 
-std::optional<MmaPlan> MmaPlanOf(const layout::LayoutKernel& kernel, const ir::Op& dot) {
-  const isa::Type &ta = kernel.kernel.TypeOf(dot.operands[0]), &tb = kernel.kernel.TypeOf(dot.operands[1]), &tc = kernel.kernel.TypeOf(dot.results[0]);
-  const int rank = tc.rank();
-  const int64_t m = tc.shape[rank - 2], n = tc.shape[rank - 1], k = ta.shape[rank - 1];
-  const int bits = isa::BitWidth(ta.elem.dtype);
-  if (m < 16 || n < 8) return std::nullopt;
-  const LinearLayout& acc = kernel.LayoutOf(dot.results[0]);
-  const int warps = static_cast<int>(acc.warp_count());
-  for (int warps_m = 1; warps_m <= warps; warps_m *= 2) {
-    const int warps_n = warps / warps_m;
-    if (LinearLayout::MmaAccumulator(tc.shape, warps_m, warps_n) != acc) continue;
-    if (LinearLayout::MmaOperandA(ta.shape, bits, warps_m, warps_n) != kernel.LayoutOf(dot.operands[0]) ||
-        LinearLayout::MmaOperandB(tb.shape, bits, warps_m, warps_n) != kernel.LayoutOf(dot.operands[1])) {
-      continue;
-    }
-    MmaPlan plan;
-    plan.warps_m = warps_m;
-    plan.warps_n = warps_n;
-    plan.k_step = bits == 16 ? 16 : bits == 8 ? 32 : 8;
-    plan.m_steps = std::max<int64_t>(1, m / 16 / warps_m);
-    plan.n_steps = std::max<int64_t>(1, n / 8 / warps_n);
-    plan.k_steps = k / plan.k_step;
-    plan.batches = rank == 3 ? tc.shape[0] : 1;
-    return plan;
-  }
-  return std::nullopt;
-}
-
 const Loop* Schedule::LoopOf(ValueId induction) const {
   for (const Loop& loop : loops) {
     if (loop.induction == induction) return &loop;
@@ -345,6 +311,11 @@ const Copy* Schedule::CopyOf(ValueId value) const {
     }
   }
   return nullptr;
+}
+
+bool Schedule::ReadsShared(ValueId dot, int i) const {
+  auto found = wgmma.find(dot);
+  return operands.count({dot, i}) != 0 || (i == 1 && found != wgmma.end() && found->second.b_written);
 }
 
 Schedule MakeSchedule(const layout::LayoutKernel& kernel, const ScheduleOptions& options) { return Scheduler(kernel, options).Run(); }
@@ -370,7 +341,7 @@ std::string Print(const Schedule& schedule, const layout::LayoutKernel& kernel) 
   }
   for (const auto& [result, plan] : schedule.wgmma) {
     absl::StrAppend(&out, "dot ", name(result), " by wgmma: ", plan.groups, " warpgroups, ", plan.m_tiles, " tiles of 64 x ", plan.n, " each, ", plan.k_steps,
-                    " steps along k\n");
+                    " steps along k", plan.b_written ? ", b through a buffer of its own" : "", plan.promote ? ", summed in parts of 128 along k" : "", "\n");
   }
   return out;
 }

@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "specializer/layout/assign.h"
+#include "specializer/pipeline/wgmma_plan.h"
 
 namespace tilevm::pipeline {
 
@@ -55,25 +56,10 @@ struct Loop {
   std::vector<int> carried;              // carried values that have a second variable, running ahead
 };
 
-// How a dot maps to mma.sync: what AssignLayouts chose, found again from the layouts.
-struct MmaPlan {
-  int warps_m = 1, warps_n = 1;
-  int64_t k_step = 16;               // k of one instruction
-  int64_t m_steps = 1, n_steps = 1, k_steps = 1, batches = 1;
-};
-std::optional<MmaPlan> MmaPlanOf(const layout::LayoutKernel& kernel, const ir::Op& dot);
-
 // An operand that a dot reads from shared memory.
 struct Operand {
   ir::ValueId copy = ir::kNoValue;   // value of the load
   bool transposed = false;           // the dot sees the tile with its axes swapped
-};
-
-// A dot by wgmma (sm_90): each group of four warps multiplies tiles of 64 rows. B lies in a buffer, A in one or in registers.
-struct Wgmma {
-  int groups = 1;                    // of warps, along m
-  int64_t m_tiles = 1;               // of each group, groups * 64 rows apart
-  int64_t n = 8, k_steps = 1;        // columns; instructions along k, 16 each
 };
 
 struct Schedule {
@@ -84,6 +70,7 @@ struct Schedule {
 
   const Loop* LoopOf(ir::ValueId induction) const;
   const Copy* CopyOf(ir::ValueId value) const;
+  bool ReadsShared(ir::ValueId dot, int i) const;           // the dot reads its operand i from shared memory
 };
 
 struct ScheduleOptions {

@@ -20,12 +20,13 @@ constexpr int64_t kBlockM = 96;   // 96 x 256 f32 are 96 KiB of the second level
 constexpr int64_t kBlockN = 512;  // 512 x 256 f32 are 512 KiB
 
 // Which part of an f32 operand is packed.
-enum class Part : uint8_t { kWhole, kTf32, kTf32Small, kBf16First, kBf16Second, kBf16Third };
+enum class Part : uint8_t { kWhole, kTf32, kTf32Big, kTf32Small, kBf16First, kBf16Second, kBf16Third };
 
 void TakePart(Part part, float* x, int64_t n) {
   switch (part) {
     case Part::kWhole: return;
-    case Part::kTf32: for (int64_t i = 0; i < n; ++i) x[i] = isa::RoundF32ToTf32(x[i]); return;
+    case Part::kTf32: for (int64_t i = 0; i < n; ++i) x[i] = isa::TruncateF32ToTf32(x[i]); return;
+    case Part::kTf32Big: for (int64_t i = 0; i < n; ++i) x[i] = isa::RoundF32ToTf32(x[i]); return;
     case Part::kTf32Small: for (int64_t i = 0; i < n; ++i) x[i] = isa::Tf32Part(x[i], 1); return;
     case Part::kBf16First: for (int64_t i = 0; i < n; ++i) x[i] = isa::Bf16Part(x[i], 0); return;
     case Part::kBf16Second: for (int64_t i = 0; i < n; ++i) x[i] = isa::Bf16Part(x[i], 1); return;
@@ -172,7 +173,7 @@ std::vector<PartPair> PartPairs(DotPrecision precision) {
     case DotPrecision::kIeee: return {{Part::kWhole, Part::kWhole}};
     case DotPrecision::kTf32: return {{Part::kTf32, Part::kTf32}};
     case DotPrecision::kTf32x3:
-      return {{Part::kTf32Small, Part::kTf32}, {Part::kTf32, Part::kTf32Small}, {Part::kTf32, Part::kTf32}};
+      return {{Part::kTf32Small, Part::kTf32Big}, {Part::kTf32Big, Part::kTf32Small}, {Part::kTf32Big, Part::kTf32Big}};
     case DotPrecision::kBf16x3: return {{k2, k1}, {k1, k2}, {k1, k1}};
     case DotPrecision::kBf16x6: return {{k2, k2}, {k3, k1}, {k1, k3}, {k2, k1}, {k1, k2}, {k1, k1}};
   }

@@ -50,7 +50,7 @@ std::vector<std::pair<float, float>> Products(DotPrecision precision, float x, f
   const isa::Bf16Parts bx = isa::SplitBf16(x), by = isa::SplitBf16(y);
   switch (precision) {
     case DotPrecision::kIeee: return {{x, y}};
-    case DotPrecision::kTf32: return {{tx.big, ty.big}};
+    case DotPrecision::kTf32: return {{isa::TruncateToTf32(x), isa::TruncateToTf32(y)}};
     case DotPrecision::kTf32x3: return {{tx.small, ty.big}, {tx.big, ty.small}, {tx.big, ty.big}};
     case DotPrecision::kBf16x3: return {{bx.part[1], by.part[0]}, {bx.part[0], by.part[1]}, {bx.part[0], by.part[0]}};
     case DotPrecision::kBf16x6:
