@@ -164,9 +164,10 @@ struct Boxes::State {
 
   absl::StatusOr<Found> Match(const ir::Op& op);
   absl::Status Bounds(const ir::Op& op, const Affine& pointer, Found& found, std::map<int, Polynomial>& bounds, std::vector<Inequality>& scalars,
-                      std::set<int>& not_negative);
+                      std::map<int, int64_t>& not_negative);
   absl::Status OtherIsZero(const ir::Op& op);
-  absl::Status Place(const std::map<int, Polynomial>& bounds, std::map<int, Polynomial>& strides, int inner, Polynomial rest, Found& found, Polynomial& offset);
+  absl::Status Place(const std::map<int, Polynomial>& bounds, const std::map<int, int64_t>& not_negative, std::map<int, Polynomial>& strides, int inner, Polynomial rest,
+                     Found& found, Polynomial& offset);
   void CheckExact(const Found& found, const Exact& exact, const std::string& name);
   const absl::StatusOr<Found>& FoundOf(const ir::Op& op) {
     auto known = accesses.find(&op);
@@ -236,7 +237,7 @@ absl::Status Boxes::State::OtherIsZero(const ir::Op& op) {
 
 // Bounds by axis: coordinate < bound where the lane is live, the coordinate being the axis and scalars.
 absl::Status Boxes::State::Bounds(const ir::Op& op, const Affine& pointer, Found& found, std::map<int, Polynomial>& bounds, std::vector<Inequality>& scalars,
-                                  std::set<int>& not_negative) {
+                                  std::map<int, int64_t>& not_negative) {
   std::vector<Inequality> conditions;
   const ValueId mask = op.operand(op.op == Op::kLoad ? 1 : 2);
   if (mask != kNoValue) {
@@ -280,7 +281,7 @@ absl::Status Boxes::State::Bounds(const ir::Op& op, const Affine& pointer, Found
     bounds[axis] = *bound;
     found.dividends.push_back(wrap.coordinate);
     if (!dead.Dead(op.results[0], axis, wrap, found.exact)) found.not_reached.push_back(wrap);
-    not_negative.insert(axis);
+    not_negative.emplace(axis, 0);
   }
   for (const auto& [axis, rest] : lower) {
     // axis + start > -1, with the start that the upper bound has.
@@ -289,21 +290,28 @@ absl::Status Boxes::State::Bounds(const ir::Op& op, const Affine& pointer, Found
     const std::optional<Polynomial> sum = AddScaled(mine, start, upper == bounds.end() ? -1 : 1);
     const Polynomial fixed = Split(values, rest).second;
     if (!sum.has_value() || !sum->terms.empty()) return No("the mask is not a bound on a coordinate");
+    if (upper == bounds.end()) {
+      // Coordinates do not reach 2^31: a bound that is none, so that the start is the mask's.
+      const std::optional<Polynomial> none = AddScaled(ConstantPolynomial(kUnbounded - ConstantOf(fixed).value_or(1) + 1), mine, -1);
+      if (!none.has_value()) return No("the mask is not a bound on a coordinate");
+      bounds[axis] = *none;
+    }
     // What parameters add lies in the address: the box then begins there, which is right if nothing before it is wanted.
-    if (ConstantOf(fixed) == int64_t{1}) not_negative.insert(axis);
+    if (const std::optional<int64_t> number = ConstantOf(fixed); number.has_value()) not_negative[axis] = *number - 1;
     else found.positive.push_back(fixed);
   }
   return absl::OkStatus();
 }
 
 // Distributes the terms of the address without an axis over the dims of the box; what is left of parameters alone is the offset of the array.
-absl::Status Boxes::State::Place(const std::map<int, Polynomial>& bounds, std::map<int, Polynomial>& strides, int inner, Polynomial rest, Found& found,
-                                 Polynomial& offset) {
+absl::Status Boxes::State::Place(const std::map<int, Polynomial>& bounds, const std::map<int, int64_t>& not_negative, std::map<int, Polynomial>& strides, int inner,
+                                 Polynomial rest, Found& found, Polynomial& offset) {
+  const auto shift_of = [&](int axis) { return not_negative.count(axis) > 0 ? not_negative.at(axis) : 0; };
   std::map<int, Polynomial> starts;
   for (const auto& [axis, bound] : bounds) {
     const auto stride = strides.find(axis);
     if (stride == strides.end()) return No("the mask bounds an axis that the address does not have");
-    const std::optional<Polynomial> start = AddScaled(Polynomial(), Split(values, bound).first, -1);
+    const std::optional<Polynomial> start = AddScaled(ConstantPolynomial(shift_of(axis)), Split(values, bound).first, -1);
     const std::optional<Polynomial> moved = start.has_value() ? Multiply(*start, stride->second) : std::nullopt;
     const std::optional<Polynomial> left = moved.has_value() ? AddScaled(rest, *moved, -1) : std::nullopt;
     if (!left.has_value()) return No("the address is too large to follow");
@@ -354,7 +362,8 @@ absl::Status Boxes::State::Place(const std::map<int, Polynomial>& bounds, std::m
     dim.axis = axis;
     dim.start = starts[axis];
     const auto bound = bounds.find(axis);
-    dim.extent = bound == bounds.end() ? slice.Const(kUnbounded) : NodeOf(Split(values, bound->second).second);
+    dim.extent = bound == bounds.end() ? slice.Const(kUnbounded)
+                                       : slice.Binary(NodeOp::kAdd, NodeOf(Split(values, bound->second).second), slice.Const(shift_of(axis)));
     dim.stride = slice.Binary(NodeOp::kMul, NodeOf(strides[axis]), slice.Const(bytes));
     found.kept.push_back(dim.extent);
     found.kept_start.push_back(dim.start);
@@ -422,10 +431,10 @@ absl::StatusOr<Found> Boxes::State::Match(const ir::Op& op) {
   }
   std::map<int, Polynomial> bounds;
   std::vector<Inequality> scalars;
-  std::set<int> not_negative;
+  std::map<int, int64_t> not_negative;  // axes whose mask keeps the coordinate from 0 up, with the number that is part of it
   if (absl::Status status = Bounds(op, *pointer, found, bounds, scalars, not_negative); !status.ok()) return status;
   Polynomial offset;
-  if (absl::Status status = Place(bounds, strides, inner, WithoutAxes(pointer->value), found, offset); !status.ok()) return status;
+  if (absl::Status status = Place(bounds, not_negative, strides, inner, WithoutAxes(pointer->value), found, offset); !status.ok()) return status;
   for (const BoxDim& dim : found.box.dims) found.not_negative.push_back(dim.axis >= 0 && not_negative.count(dim.axis) > 0);
   for (const Inequality& i : scalars) {
     // One coordinate for the whole tile, or nothing that differs between programs.
@@ -454,7 +463,7 @@ void Boxes::State::CheckExact(const Found& found, const Exact& exact, const std:
   Polynomial rest = exact.value;
   Interval sum{zero, zero};
   for (size_t d = 0; d < found.box.dims.size() && !exact.all_lanes; ++d) {
-    if (!found.bounded[d] || found.box.dims[d].axis < 0) continue;
+    if (!found.bounded[d] || found.box.dims[d].axis < 0 || found.kept[d] == slice.Const(kUnbounded)) continue;
     const std::optional<Polynomial> stride = CoefficientOf(rest, found.box.dims[d].axis);
     if (!stride.has_value() || stride->terms.empty() || !values.IsUniform(*stride)) continue;
     const std::optional<Polynomial> coordinate = AddScaled(found.kept_start[d], SymbolPolynomial(AxisFactor(found.box.dims[d].axis)), 1);

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "frontends/triton/compile.h"
 #include "specializer/analysis/launch_ranges.h"
@@ -148,6 +150,193 @@ TEST(Boxes, Matmul) {
   EXPECT_EQ(k.Launch({0x10000, 0x20002, 0x30000, 4096, 4096, 4096, 4096, 4096, 4096}, {512, 1, 1}).failed, "b is not aligned to 16 bytes");
   // 65536 * 65536 offsets do not fit 32 bits: the kernel wraps there, a tensor map would not.
   EXPECT_EQ(k.Launch({0x10000, 0x20000, 0x30000, 65536, 4096, 64, 65536, 4096, 4096}, {8192, 1, 1}).failed, "offsets into a may leave 32 bits");
+}
+
+
+TEST(Boxes, TransposedOperands) {
+  Analysed k("a: bf16, b: bf16, c: f32, M, N, K, am=1, ak, bk=1, bn, cm, cn=1, BM=64, BN=128, BK=32", kMatmul);
+  EXPECT_EQ(k.At(0), "a[0: 512*group_id + 64*, 1: 32*trip]");
+  EXPECT_EQ(k.At(1), "b[0: 32*trip, 1: 128*pid_n]");
+  EXPECT_EQ(k.Launch({0x10000, 0x20000, 0x30000, 1000, 1032, 520, 1000, 520, 1032}, {144, 1, 1}).failed, "");
+}
+
+TEST(Boxes, OtherElements) {
+  for (const char* dtype : {"f8e4m3", "i8", "f32"}) {
+    Analysed k(absl::StrCat("a: ", dtype, ", b: ", dtype, ", c: f32, M, N, K, am, ak=1, bk=1, bn, cm, cn=1, BM=64, BN=128, BK=64"),
+               absl::StrContains(dtype, "i8") ? absl::StrReplaceAll(kMatmul, {{"tl.float32", "tl.int32"}}) : kMatmul);
+    EXPECT_EQ(k.At(0), "a[1: 64*trip, 0: 512*group_id + 64*]") << dtype;
+    EXPECT_EQ(k.Launch({0x10000, 0x20000, 0x30000, 256, 512, 1024, 1024, 1024, 512}, {16, 1, 1}).failed, "") << dtype;
+  }
+}
+
+TEST(Boxes, NoMaskAlongK) {
+  const std::string body = absl::StrReplaceAll(kMatmul, {{", mask=offs_k[None, :] < K - k * BK, other=0.0", ""}, {", mask=offs_k[:, None] < K - k * BK, other=0.0", ""}});
+  Analysed k("a: f16, b: f16, c: f16, M, N, K, am, ak=1, bk, bn=1, cm, cn=1, BM=128, BN=256, BK=64", body);
+  EXPECT_EQ(k.At(0), "a[1: 64*trip, 0: 1024*group_id + 128*]");
+  EXPECT_EQ(k.At(1), "b[1: 256*pid_n, 0: 64*trip]");
+  const launch::SliceValues values = k.Launch({0x10000, 0x20000, 0x30000, 4096, 4096, 4096, 4096, 4096, 4096}, {512, 1, 1});
+  EXPECT_EQ(values.failed, "");
+  ASSERT_EQ(values.maps.size(), 3u);
+  EXPECT_EQ(values.maps[0].extents, (std::vector<uint64_t>{0xffffffff, 4096}));
+}
+
+// The store has to leave out what % has changed.
+TEST(Boxes, WrapsThatAreStored) {
+  const std::string signature = "a: f16, b: f16, c: f16, M, N, K, am, ak=1, bk, bn=1, cm, cn=1, BM=128, BN=256, BK=64";
+  Analysed other(signature, absl::StrReplaceAll(kMatmul, {{"(offs_cm[:, None] < M)", "(offs_cm[:, None] < K)"}}));
+  EXPECT_EQ(other.At(0), "a[1: 64*trip, 0: 1024*group_id + 128*]");  // a box if the wrap never happens
+  EXPECT_EQ(other.Launch({0x10000, 0x20000, 0x30000, 4096, 4096, 4096, 4096, 4096, 4096}, {512, 1, 1}).failed, "");
+  EXPECT_EQ(other.Launch({0x10000, 0x20000, 0x30000, 4000, 4096, 4096, 4096, 4096, 4096}, {512, 1, 1}).failed, "an index of a may be changed by %");
+  Analysed summed(signature, absl::StrCat(kMatmul, "    tl.store(c + offs_cn, tl.sum(acc, 0), mask=offs_cn < N)\n"));
+  EXPECT_EQ(summed.Launch({0x10000, 0x20000, 0x30000, 4000, 4096, 4096, 4096, 4096, 4096}, {512, 1, 1}).failed, "an index of a may be changed by %");
+  Analysed rows(signature, absl::StrCat(kMatmul, "    tl.store(c + offs_cm, tl.sum(acc, 1), mask=offs_cm < M)\n"));
+  EXPECT_EQ(rows.Launch({0x10000, 0x20000, 0x30000, 4000, 4096, 4096, 4096, 4096, 4096}, {512, 1, 1}).failed, "");
+  EXPECT_EQ(rows.Launch({0x10000, 0x20000, 0x30000, 4000, 4000, 4096, 4096, 4096, 4096}, {512, 1, 1}).failed, "an index of b may be changed by %");
+}
+
+TEST(Boxes, PersistentMatmul) {
+  Analysed k("a: f16, b: f16, c: f16, M, N, K, am, ak=1, bk, bn=1, cm, cn=1, BM=128, BN=128, BK=64, SMS=132",
+             "    pid = tl.program_id(0)\n"
+             "    num_pid_m = tl.cdiv(M, BM)\n"
+             "    num_pid_n = tl.cdiv(N, BN)\n"
+             "    tile_c = pid - SMS\n"
+             "    offs_mask = tl.arange(0, BK)\n"
+             "    in_group = 8 * num_pid_n\n"
+             "    for tile in tl.range(pid, num_pid_m * num_pid_n, SMS, flatten=True):\n"
+             "        size = min(num_pid_m - tile // in_group * 8, 8)\n"
+             "        pid_m = tile // in_group * 8 + tile % size\n"
+             "        pid_n = (tile % in_group) // size\n"
+             "        offs_am = pid_m * BM + tl.arange(0, BM)\n"
+             "        offs_bn = pid_n * BN + tl.arange(0, BN)\n"
+             "        offs_am = tl.where(offs_am < M, offs_am, 0)\n"
+             "        offs_bn = tl.where(offs_bn < N, offs_bn, 0)\n"
+             "        acc = tl.zeros((BM, BN), dtype=tl.float32)\n"
+             "        for ki in range(tl.cdiv(K, BK)):\n"
+             "            offs_k = ki * BK + tl.arange(0, BK)\n"
+             "            a_ptrs = a + (offs_am[:, None] * am + offs_k[None, :] * ak)\n"
+             "            b_ptrs = b + (offs_k[:, None] * bk + offs_bn[None, :] * bn)\n"
+             "            x = tl.load(a_ptrs, mask=offs_mask[None, :] < K - ki * BK, other=0.0)\n"
+             "            y = tl.load(b_ptrs, mask=offs_mask[:, None] < K - ki * BK, other=0.0)\n"
+             "            acc = tl.dot(x, y, acc)\n"
+             "        tile_c += SMS\n"
+             "        size = min(num_pid_m - tile_c // in_group * 8, 8)\n"
+             "        pid_m = tile_c // in_group * 8 + tile_c % size\n"
+             "        pid_n = (tile_c % in_group) // size\n"
+             "        offs_cm = pid_m * BM + tl.arange(0, BM)\n"
+             "        offs_cn = pid_n * BN + tl.arange(0, BN)\n"
+             "        c_ptrs = c + cm * offs_cm[:, None] + cn * offs_cn[None, :]\n"
+             "        tl.store(c_ptrs, acc.to(tl.float16), mask=(offs_cm[:, None] < M) & (offs_cn[None, :] < N))\n");
+  EXPECT_EQ(k.At(0).substr(0, 18), "a[1: 64*trip, 0: 1");
+  EXPECT_EQ(k.At(1).substr(0, 8), "b[1: 128");
+  EXPECT_EQ(k.At(2).substr(0, 8), "c[1: 128");
+  EXPECT_EQ(k.Launch({0x10000, 0x20000, 0x30000, 8192, 8192, 512, 512, 8192, 8192}, {132, 1, 1}).failed, "");
+  EXPECT_EQ(k.Launch({0x10000, 0x20000, 0x30000, 1000, 1032, 520, 520, 1032, 1032}, {72, 1, 1}).failed, "");
+}
+
+TEST(Boxes, AttentionByPointers) {
+  Analysed k("q: f16, k: f16, o: f16, qz, qh, qm, kz, kh, kn, oz, oh, om, H, N, D=64, BM=128, BN=64",
+             "    start_m = tl.program_id(0)\n"
+             "    head = tl.program_id(1)\n"
+             "    z = (head // H).to(tl.int64)\n"
+             "    h = (head % H).to(tl.int64)\n"
+             "    offs_m = start_m * BM + tl.arange(0, BM)\n"
+             "    offs_d = tl.arange(0, D)\n"
+             "    x = tl.load(q + z * qz + h * qh + offs_m[:, None] * qm + offs_d[None, :], mask=offs_m[:, None] < N, other=0.0)\n"
+             "    acc = tl.zeros([BM, D], dtype=tl.float32)\n"
+             "    for start_n in range(0, tl.minimum(N, (start_m + 1) * BM), BN):\n"
+             "        offs_n = start_n + tl.arange(0, BN)\n"
+             "        y = tl.load(k + z * kz + h * kh + offs_n[:, None] * kn + offs_d[None, :], mask=offs_n[:, None] < N, other=0.0)\n"
+             "        p = tl.where(offs_m[:, None] >= offs_n[None, :], tl.dot(x, tl.trans(y)), 0.0)\n"
+             "        acc = tl.dot(p.to(tl.float16), y, acc)\n"
+             "    tl.store(o + z * oz + h * oh + offs_m[:, None] * om + offs_d[None, :], acc.to(tl.float16), mask=offs_m[:, None] < N)\n");
+  EXPECT_EQ(k.At(0), "q[1: 0, 0: 128*start_m, -1: , -1: ]");  // the last two are head // H and head % H
+  EXPECT_EQ(k.At(1), "k[1: 0, 0: 64*trip, -1: , -1: ]");
+  EXPECT_EQ(k.At(2), "o[1: 0, 0: 128*start_m, -1: , -1: ]");
+  std::vector<int64_t> params = {0x10000, 0x20000, 0x30000, 16 * 4096 * 64, 4096 * 64, 64, 16 * 4096 * 64, 4096 * 64, 64, 16 * 4096 * 64, 4096 * 64, 64, 16, 4096};
+  const launch::SliceValues values = k.Launch(params, {32, 64, 1});
+  EXPECT_EQ(values.failed, "");
+  ASSERT_EQ(values.maps.size(), 3u);
+  EXPECT_EQ(values.maps[1].extents, (std::vector<uint64_t>{0xffffffff, 4096, 0xffffffff, 0xffffffff}));
+  EXPECT_EQ(values.maps[1].box, (std::vector<uint32_t>{64, 64, 1, 1}));
+  // All heads share one k: a stride of 0 is no tensor map.
+  params[7] = 0;
+  EXPECT_EQ(k.Launch(params, {32, 64, 1}).failed, "a stride of k is not positive");
+}
+
+TEST(Boxes, Descriptors) {
+  Analysed k("a: f16, o: f16, Z, H, N, D=64, B=128",
+             "    start_m = tl.program_id(0)\n"
+             "    off_hz = tl.program_id(1)\n"
+             "    rows = Z * H * N\n"
+             "    x = tl.make_tensor_descriptor(a, shape=[rows, D], strides=[D, 1], block_shape=[B, D])\n"
+             "    y = tl.make_tensor_descriptor(o, shape=[rows, D], strides=[D, 1], block_shape=[B, D])\n"
+             "    off_y = off_hz // H * (N * H) + off_hz % H * N\n"
+             "    lo = start_m * B\n"
+             "    at = off_y + lo\n"
+             "    acc = tl.zeros([B, D], tl.float16)\n"
+             "    for n in tl.range(lo, N, B):\n"
+             "        acc += x.load([at, 0])\n"
+             "        at += B\n"
+             "    y.store([off_y + lo, 0], acc)\n");
+  EXPECT_EQ(k.At(0), "a[1: 0, 0: H*N* + N* + 128*start_m + 128*trip]");
+  EXPECT_EQ(k.At(1), "o[1: 0, 0: H*N* + N* + 128*start_m]");
+  const launch::SliceValues values = k.Launch({0x10000, 0x20000, 4, 16, 4096}, {32, 64, 1});
+  EXPECT_EQ(values.failed, "");
+  ASSERT_EQ(values.maps.size(), 2u);
+  EXPECT_EQ(values.maps[0].extents, (std::vector<uint64_t>{0xffffffff, 4 * 16 * 4096}));
+}
+
+// Why there is none.
+TEST(Boxes, Refusals) {
+  const auto why = [](const std::string& load, const std::string& before = "", const std::string& after = "") {
+    return Analysed("x: f16, y: f16, n, s, p: i32",
+                    absl::StrCat("    i = tl.arange(0, 64)\n    j = tl.arange(0, 32)\n", before, "    v = tl.load(", load, ")\n", after,
+                                 "    tl.store(y + i[:, None] * 32 + j[None, :], v)\n"))
+        .At(0);
+  };
+  const std::string at = "x + i[:, None] * s + j[None, :]";
+  EXPECT_EQ(why(at), "x[1: 0, 0: 0]");
+  EXPECT_EQ(why(at + ", mask=i[:, None] < n, other=0.0"), "x[1: 0, 0: 0]");
+  EXPECT_EQ(why(at + ", mask=i[:, None] < n"), "x[1: 0, 0: 0]");
+  EXPECT_EQ(why(at + ", mask=i[:, None] < n, other=1.0"), "masked lanes are not 0");
+  EXPECT_EQ(why(at + ", mask=i[:, None] > j[None, :], other=0.0"), "the mask is not a bound on a coordinate");
+  EXPECT_EQ(why(at + ", mask=(i[:, None] < n) | (j[None, :] < n), other=0.0"), "the mask is not a bound on a coordinate");
+  EXPECT_EQ(why(at + ", mask=i[:, None] * 2 < n, other=0.0"), "the mask is not a bound on a coordinate");
+  EXPECT_EQ(why(at + ", mask=i[:, None] + tl.program_id(0) < n, other=0.0"), "the mask bounds another coordinate than the address has");
+  EXPECT_EQ(why("x + i[:, None] * s + j[None, :] * n"), "no axis has the constant stride 1");
+  EXPECT_EQ(why("x + i[:, None] * s + j[None, :] * 2"), "no axis has the constant stride 1");
+  EXPECT_EQ(why("x + (i[:, None] ^ 3) * s + j[None, :]"), "the address is not affine");
+  EXPECT_EQ(why("x + i[:, None] * j[None, :]"), "the address is not affine");
+  EXPECT_EQ(why("x + i[:, None] * 0 + j[None, :]"), "elements repeat along an axis");
+  EXPECT_EQ(why("x + i[:, None] * tl.load(p) + j[None, :]"), "it is a scalar");  // the first access is the scalar's
+  EXPECT_EQ(why(at + ", volatile=True"), "it is volatile");
+  EXPECT_EQ(why(at, "", "    tl.store(x + i, 0.0)\n"), "the program may store to the same array");
+  EXPECT_EQ(why(at, "", "    tl.atomic_add(x + i, 1.0)\n"), "the program may store to the same array");
+}
+
+// Coordinates that begin before the array.
+TEST(Boxes, NegativeCoordinates) {
+  const std::string body =
+      "    i = tl.program_id(0) * 64 - 8 + tl.arange(0, 64)\n    j = tl.arange(0, 32)\n"
+      "    v = tl.load(x + i[:, None] * s + j[None, :], mask=MASK, other=0.0)\n    tl.store(y + tl.program_id(0) * 2048 + tl.arange(0, 64)[:, None] * 32 + j[None, :], v)\n";
+  Analysed both("x: f16, y: f16, n, s", absl::StrReplaceAll(body, {{"MASK", "(i[:, None] >= 0) & (i[:, None] < n)"}}));
+  EXPECT_EQ(both.At(0), "x[1: 0, 0: -8 + 64*]");
+  const launch::SliceValues halo = both.Launch({0x10000, 0x20000, 100, 32}, {2, 1, 1});
+  EXPECT_EQ(halo.failed, "");
+  EXPECT_EQ(halo.maps.at(0).address, 0x10000u);
+  EXPECT_EQ(halo.maps.at(0).extents, (std::vector<uint64_t>{0xffffffff, 100}));
+  Analysed lower("x: f16, y: f16, n, s", absl::StrReplaceAll(body, {{"MASK", "i[:, None] >= 0"}}));
+  const launch::SliceValues from = lower.Launch({0x10000, 0x20000, 100, 32}, {2, 1, 1});
+  EXPECT_EQ(lower.At(0), "x[1: 0, 0: -8 + 64*]");
+  EXPECT_EQ(from.failed, "");
+  EXPECT_EQ(from.maps.at(0).address, 0x10000u);
+  EXPECT_EQ(from.maps.at(0).extents, (std::vector<uint64_t>{0xffffffff, 0xffffffff}));
+  // The program reads what lies before the array, and so does the box.
+  Analysed upper("x: f16, y: f16, n, s", absl::StrReplaceAll(body, {{"MASK", "i[:, None] < n"}}));
+  const launch::SliceValues before = upper.Launch({0x10000, 0x20000, 100, 32}, {2, 1, 1});
+  EXPECT_EQ(before.failed, "");
+  EXPECT_EQ(before.maps.at(0).address, 0x10000u - 8 * 32 * 2);
+  EXPECT_EQ(before.maps.at(0).extents, (std::vector<uint64_t>{0xffffffff, 108}));
 }
 
 }  // namespace
