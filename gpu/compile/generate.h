@@ -15,6 +15,7 @@ namespace tilevm::gpu {
 struct Promises {
   bool no_alias = true;      // no buffer that the kernel writes overlaps another buffer of the launch
   bool trust_signs = true;   // dividends of % and // are not negative, as Triton assumes (specializer/analysis/axis_facts.h)
+  bool boxes = true;         // the checks of Emitted::slice hold, so that tensor maps may be used (specializer/analysis/boxes.h)
 };
 
 struct GenerateOptions {

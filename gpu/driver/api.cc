@@ -25,6 +25,7 @@ absl::StatusOr<const Api*> Load(absl::string_view library) {
   if (api->name == nullptr) {                                                                                                 \
     return absl::FailedPreconditionError("the NVIDIA driver is too old: it lacks " symbol "; CUDA 12.0 or newer is needed");  \
   }
+#define OPTIONAL_DRIVER(name, symbol, ...) api->name = reinterpret_cast<std::add_pointer_t<__VA_ARGS__>>(dlsym(handle, symbol));
 #include "gpu/driver/api.def"
 #undef DRIVER
   if (CuResult result = api->Init(0)) {

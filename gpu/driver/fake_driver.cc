@@ -132,6 +132,24 @@ FAKE cuGraphInstantiateWithFlags(CuGraphExec*, CuGraph, unsigned long long) { re
 FAKE cuGraphLaunch(CuGraphExec, CuStream) { return 801; }
 FAKE cuGraphExecDestroy(CuGraphExec) { return 0; }
 FAKE cuGraphDestroy(CuGraph) { return 0; }
+FAKE cuTensorMapEncodeTiled(void* map, int dtype, unsigned rank, void* address, const unsigned long long* extents, const unsigned long long* strides, const unsigned* box,
+                            const unsigned*, int, int swizzle, int, int) {
+  CALL("cuTensorMapEncodeTiled");
+  FakeMap fields;
+  fields.dtype = dtype;
+  fields.swizzle = swizzle;
+  fields.address = address;
+  for (unsigned d = 0; d < rank; ++d) {
+    fields.extents.push_back(extents[d]);
+    if (d > 0) fields.strides.push_back(strides[d - 1]);
+    fields.box.push_back(box[d]);
+  }
+  std::memset(map, 0, 128);
+  const size_t number = control.maps.size();
+  std::memcpy(map, &number, sizeof(number));
+  control.maps.push_back(std::move(fields));
+  return 0;
+}
 // An event is the time at which it was recorded; time passes in launches only.
 FAKE cuEventCreate(CuEvent* event, unsigned) { *event = reinterpret_cast<CuEvent>(new double(0)); return 0; }
 FAKE cuEventDestroy_v2(CuEvent event) { delete reinterpret_cast<double*>(event); return 0; }

@@ -6,12 +6,20 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 struct FakeLaunch {
   std::string kernel;
   unsigned grid[3] = {0, 0, 0};
   unsigned threads = 0, smem_bytes = 0;
   void** params = nullptr;
+};
+
+struct FakeMap {
+  int dtype = 0, swizzle = 0;
+  void* address = nullptr;
+  std::vector<unsigned long long> extents, strides;
+  std::vector<unsigned> box;
 };
 
 struct FakeControl {
@@ -24,6 +32,7 @@ struct FakeControl {
   double now_us = 0;
   int launches = 0, live_allocations = 0;
   std::map<std::string, int> calls;
+  std::vector<FakeMap> maps;               // as encoded; the bytes of a map begin with its number here
 };
 
 #endif  // TILEVM_GPU_DRIVER_FAKE_DRIVER_H_

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "gpu/emit/records.h"
+#include "specializer/launch/slice.h"
 #include "specializer/layout/assign.h"
 #include "specializer/pipeline/schedule.h"
 
@@ -38,6 +39,13 @@ struct Emitted {
   // (gpu/emit/records.h), or 0 for none.
   std::vector<RecordFormat> records;
   bool uses_records() const { return !records.empty(); }
+
+  // What the launch computes from its arguments; after the kernel's own parameters stands one tensor map (128 bytes, aligned to 64) for each of slice.maps.
+  launch::Slice slice;
+  // Values of the kernel whose mathematical range has to stay inside their types in a launch of this variant, beside the checks of the slice.
+  std::vector<ir::ValueId> exact;
+  // The program walks over the grid itself: it has three more u32 parameters, the grid of programs, and is launched on as many blocks as the GPU runs at once.
+  bool persistent = false;
 };
 
 // kUnimplemented with the place for an op that has no template yet.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "gpu/launch/arguments.h"
 #include "isa/status.h"
 
 namespace tilevm::gpu {
@@ -169,6 +170,8 @@ absl::StatusOr<std::shared_ptr<const LoadedKernel>> Device::Load(std::shared_ptr
   return std::shared_ptr<const LoadedKernel>(std::move(loaded));
 }
 
+int64_t LoadedKernel::blocks_at_once() const { return int64_t{blocks_} * device_->properties().multiprocessors; }
+
 absl::Status Device::CheckGrid(const std::array<int64_t, 3>& grid) const {
   for (int axis = 0; axis < 3; ++axis) {
     if (grid[axis] < 0) return absl::InvalidArgumentError(absl::StrCat("grid axis ", axis, " is ", grid[axis], "; it cannot be negative"));
@@ -184,7 +187,8 @@ absl::Status Device::Launch(const LoadedKernel& kernel, const std::array<int64_t
   if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0) return absl::OkStatus();
   TILEVM_CURRENT_CONTEXT();
   const Emitted& emitted = kernel.kernel().emitted;
-  TILEVM_DRIVER_CALL(*api_, LaunchKernel, kernel.function(), static_cast<unsigned>(grid[0]), static_cast<unsigned>(grid[1]), static_cast<unsigned>(grid[2]),
+  const std::array<int64_t, 3> blocks = LaunchedGrid(emitted, grid, kernel.blocks_at_once());
+  TILEVM_DRIVER_CALL(*api_, LaunchKernel, kernel.function(), static_cast<unsigned>(blocks[0]), static_cast<unsigned>(blocks[1]), static_cast<unsigned>(blocks[2]),
                      static_cast<unsigned>(emitted.threads), 1, 1, static_cast<unsigned>(emitted.smem_bytes), stream, params, nullptr);
   return absl::OkStatus();
 }

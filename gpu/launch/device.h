@@ -52,6 +52,7 @@ class LoadedKernel {
   CuFunction function() const { return function_; }
   int local_bytes() const { return local_bytes_; }       // of a thread: spills and arrays
   int blocks_per_multiprocessor() const { return blocks_; }
+  int64_t blocks_at_once() const;                        // on the whole device
 
  private:
   friend class Device;
@@ -101,7 +102,7 @@ class Device : public std::enable_shared_from_this<Device> {
   absl::StatusOr<std::shared_ptr<const LoadedKernel>> Load(std::shared_ptr<const GpuKernel> kernel);
   // kInvalidArgument naming axis, value and limit for a grid that the device cannot run. A grid with a 0 in it launches nothing.
   absl::Status CheckGrid(const std::array<int64_t, 3>& grid) const;
-  // params: addresses of the values, in the order of the kernel's parameters. Asynchronous on the stream (null: the default one).
+  // grid: of programs. params: addresses of the values, in the order of the kernel's parameters (arguments.h). Asynchronous on the stream (null: the default one).
   absl::Status Launch(const LoadedKernel& kernel, const std::array<int64_t, 3>& grid, void** params, CuStream stream = nullptr);
   // The same with the time on the GPU, in microseconds; waits for the end.
   absl::StatusOr<double> LaunchTimed(const LoadedKernel& kernel, const std::array<int64_t, 3>& grid, void** params, CuStream stream = nullptr);

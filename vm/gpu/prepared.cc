@@ -1,14 +1,11 @@
 #include "vm/gpu/prepared.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "isa/eval.h"
 #include "isa/status.h"
-#include "specializer/analysis/launch_ranges.h"
-#include "vm/gpu/runner.h"
 
 namespace tilevm::vm {
 
@@ -25,9 +22,16 @@ PreparedLaunch::PreparedLaunch(std::shared_ptr<gpu::Device> device, std::shared_
       parameters_(std::move(parameters)),
       values_(std::move(values)) {
   if (absl::StatusOr<gpu::CuContext> context = device_->context(); context.ok()) context_ = *context;
-  for (uint64_t& value : values_) params_.push_back(&value);
-  for (int axis = 0; axis < 3; ++axis) grid_[axis] = static_cast<unsigned>(grid[axis]);
-  empty_ = grid[0] == 0 || grid[1] == 0 || grid[2] == 0;
+  grid_ = grid;
+}
+
+absl::StatusOr<std::unique_ptr<PreparedLaunch>> PreparedLaunch::Make(std::shared_ptr<gpu::Device> device, std::shared_ptr<const CompiledKernel> source,
+                                                                     std::shared_ptr<const gpu::LoadedKernel> kernel, gpu::Promises promises,
+                                                                     std::vector<Parameter> parameters, std::vector<uint64_t> values, const std::array<int64_t, 3>& grid) {
+  std::unique_ptr<PreparedLaunch> launch(
+      new PreparedLaunch(std::move(device), std::move(source), std::move(kernel), promises, std::move(parameters), std::move(values), grid));
+  TILEVM_RETURN_IF_ERROR(launch->Settle(true));
+  return launch;
 }
 
 absl::Status PreparedLaunch::LaunchElsewhere(void* stream) {
@@ -70,18 +74,36 @@ absl::Status PreparedLaunch::SetPointer(absl::string_view name, void* address, i
       return absl::InvalidArgumentError(absl::StrCat("parameter ", name, " overlaps ", parameters_[k].name, "; it did not when the launch was prepared"));
     }
   }
-  parameters_[i].bytes = static_cast<int64_t>(extent);
+  const uint64_t old = values_[i];
   values_[i] = value;
-  return absl::OkStatus();
+  absl::Status status = Settle(false);
+  if (!status.ok()) values_[i] = old;
+  else parameters_[i].bytes = static_cast<int64_t>(extent);
+  return status;
 }
 
-absl::Status PreparedLaunch::CheckPromises() const {
-  if (!promises_.trust_signs) return absl::OkStatus();
-  std::vector<std::optional<int64_t>> scalars;
-  for (size_t i = 0; i < parameters_.size(); ++i) scalars.push_back(IntegerArgument(parameters_[i].type, values_[i]));
-  const std::array<int64_t, 3> grid = {grid_[0], grid_[1], grid_[2]};
-  if (analysis::LaunchRanges(source_->kernel, scalars, grid).DividendsAreNotNegative()) return absl::OkStatus();
-  return absl::InvalidArgumentError("with this value a dividend of % or // may be negative; prepare the launch anew");
+absl::Status PreparedLaunch::Settle(bool ranges_changed) {
+  const gpu::Emitted& emitted = kernel_->kernel().emitted;
+  std::optional<analysis::LaunchRanges> ranges;
+  if (ranges_changed && (promises_.trust_signs || !emitted.slice.empty())) ranges.emplace(gpu::RangesOf(source_->kernel, values_, grid_));
+  if (ranges.has_value() && promises_.trust_signs && !ranges->DividendsAreNotNegative()) {
+    return absl::InvalidArgumentError("with this value a dividend of % or // may be negative; prepare the launch anew");
+  }
+  launch::SliceValues slice;
+  if (!emitted.slice.empty()) {
+    slice = gpu::EvaluateSlice(emitted, source_->kernel, values_, grid_, ranges.has_value() ? *ranges : *ranges_);
+    if (!slice.failed.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat("with this value ", slice.failed, "; it was otherwise when the launch was prepared; prepare it anew"));
+    }
+  }
+  // Nobody would read what the kernel prints.
+  TILEVM_RETURN_IF_ERROR(arguments_.Set(api_, emitted, values_, slice, grid_, 0));
+  if (ranges.has_value()) ranges_ = std::move(ranges);
+  params_ = arguments_.pointers();
+  const std::array<int64_t, 3> blocks = gpu::LaunchedGrid(emitted, grid_, kernel_->blocks_at_once());
+  for (size_t axis = 0; axis < 3; ++axis) blocks_[axis] = static_cast<unsigned>(blocks[axis]);
+  empty_ = grid_[0] == 0 || grid_[1] == 0 || grid_[2] == 0;
+  return absl::OkStatus();
 }
 
 absl::Status PreparedLaunch::SetInteger(absl::string_view name, int64_t value) {
@@ -98,7 +120,7 @@ absl::Status PreparedLaunch::SetInteger(absl::string_view name, int64_t value) {
   }
   const uint64_t old = values_[i];
   values_[i] = static_cast<uint64_t>(value);
-  absl::Status status = CheckPromises();
+  absl::Status status = Settle(true);
   if (!status.ok()) values_[i] = old;
   return status;
 }
@@ -106,19 +128,15 @@ absl::Status PreparedLaunch::SetInteger(absl::string_view name, int64_t value) {
 absl::Status PreparedLaunch::SetFloat(absl::string_view name, double value) {
   TILEVM_ASSIGN_OR_RETURN(size_t i, Find(name, false, true));
   values_[i] = isa::ScalarFromDouble(parameters_[i].type.dtype, value).bits;
-  return absl::OkStatus();
+  return Settle(false);
 }
 
 absl::Status PreparedLaunch::SetGrid(const std::array<int64_t, 3>& grid) {
   TILEVM_RETURN_IF_ERROR(device_->CheckGrid(grid));
-  unsigned old[3];
-  for (int axis = 0; axis < 3; ++axis) {
-    old[axis] = grid_[axis];
-    grid_[axis] = static_cast<unsigned>(grid[axis]);
-  }
-  absl::Status status = CheckPromises();
-  for (int axis = 0; axis < 3 && !status.ok(); ++axis) grid_[axis] = old[axis];
-  empty_ = grid_[0] == 0 || grid_[1] == 0 || grid_[2] == 0;
+  const std::array<int64_t, 3> old = grid_;
+  grid_ = grid;
+  absl::Status status = Settle(true);
+  if (!status.ok()) grid_ = old;
   return status;
 }
 

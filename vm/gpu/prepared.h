@@ -12,11 +12,13 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "gpu/launch/arguments.h"
 #include "gpu/launch/device.h"
 #include "vm/kernel_cache.h"
 
@@ -31,8 +33,9 @@ class PreparedLaunch {
     int64_t bytes = 0;          // of the buffer behind a pointer, for the check of overlap
   };
 
-  PreparedLaunch(std::shared_ptr<gpu::Device> device, std::shared_ptr<const CompiledKernel> source, std::shared_ptr<const gpu::LoadedKernel> kernel,
-                 gpu::Promises promises, std::vector<Parameter> parameters, std::vector<uint64_t> values, const std::array<int64_t, 3>& grid);
+  static absl::StatusOr<std::unique_ptr<PreparedLaunch>> Make(std::shared_ptr<gpu::Device> device, std::shared_ptr<const CompiledKernel> source,
+                                                              std::shared_ptr<const gpu::LoadedKernel> kernel, gpu::Promises promises,
+                                                              std::vector<Parameter> parameters, std::vector<uint64_t> values, const std::array<int64_t, 3>& grid);
   PreparedLaunch(const PreparedLaunch&) = delete;
   PreparedLaunch& operator=(const PreparedLaunch&) = delete;
 
@@ -58,12 +61,15 @@ class PreparedLaunch {
   const gpu::GpuKernel& kernel() const { return kernel_->kernel(); }
 
  private:
+  PreparedLaunch(std::shared_ptr<gpu::Device> device, std::shared_ptr<const CompiledKernel> source, std::shared_ptr<const gpu::LoadedKernel> kernel,
+                 gpu::Promises promises, std::vector<Parameter> parameters, std::vector<uint64_t> values, const std::array<int64_t, 3>& grid);
   gpu::CuResult Enqueue(void* stream) {
-    return api_.LaunchKernel(function_, grid_[0], grid_[1], grid_[2], threads_, 1, 1, smem_bytes_, static_cast<gpu::CuStream>(stream), params_.data(), nullptr);
+    return api_.LaunchKernel(function_, blocks_[0], blocks_[1], blocks_[2], threads_, 1, 1, smem_bytes_, static_cast<gpu::CuStream>(stream), params_, nullptr);
   }
   absl::Status LaunchElsewhere(void* stream);
   absl::StatusOr<size_t> Find(absl::string_view name, bool pointer, bool floating) const;
-  absl::Status CheckPromises() const;
+  // Checks the promises for the arguments as they stand, and puts them in place for Launch.
+  absl::Status Settle(bool ranges_changed);
 
   const gpu::Api& api_;
   std::shared_ptr<gpu::Device> device_;
@@ -72,11 +78,14 @@ class PreparedLaunch {
   gpu::Promises promises_;
   gpu::CuContext context_ = nullptr;
   gpu::CuFunction function_;
-  unsigned grid_[3] = {0, 0, 0}, threads_, smem_bytes_;
+  std::array<int64_t, 3> grid_;                        // of programs
+  unsigned blocks_[3] = {0, 0, 0}, threads_, smem_bytes_;
   bool empty_ = false;
   std::vector<Parameter> parameters_;
   std::vector<uint64_t> values_;
-  std::vector<void*> params_;   // addresses of values_
+  std::optional<analysis::LaunchRanges> ranges_;       // of the integers and the grid; where a promise needs them
+  gpu::LaunchArguments arguments_;
+  void** params_ = nullptr;                            // of arguments_
 };
 
 }  // namespace tilevm::vm

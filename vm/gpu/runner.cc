@@ -11,6 +11,8 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "gpu/compile/generate.h"
+#include "gpu/launch/arguments.h"
 #include "isa/status.h"
 #include "specializer/analysis/launch_ranges.h"
 #include "vm/gpu/prepared.h"
@@ -42,11 +44,29 @@ constexpr int64_t kRecordBytes = int64_t{4} << 20;  // what one launch may print
 
 struct Variants {
   struct Variant {
+    std::optional<gpu::Emitted> emitted;  // known before NVRTC is asked: its slice decides whether the variant is for a launch
+    double generate_us = 0;
     std::shared_ptr<const gpu::GpuKernel> compiled;
     std::shared_ptr<const gpu::LoadedKernel> loaded;
   };
-  std::map<std::pair<bool, bool>, Variant> by_promises;
+  std::map<std::array<bool, 3>, Variant> by_promises;
+  Variant& Of(const gpu::Promises& p) { return by_promises[{p.no_alias, p.trust_signs, p.boxes}]; }
 };
+
+// Of a launch whose buffers need not be on the device yet: copies there have the same address modulo 256.
+std::vector<uint64_t> ValuesOf(const host::PreparedRun& run) {
+  std::vector<uint64_t> values;
+  for (const Arg& arg : run.args) {
+    uint64_t value = arg.bits;
+    if (arg.kind == Arg::Kind::kBuffer) {
+      const Storage& storage = *run.tensors[arg.buffer].storage;
+      value = storage.device_address() != 0 ? storage.device_address() : reinterpret_cast<uintptr_t>(storage.address());
+      value += static_cast<uint64_t>(arg.byte_offset);
+    }
+    values.push_back(value);
+  }
+  return values;
+}
 
 class GpuRunner : public host::DeviceRunner {
  public:
@@ -70,7 +90,11 @@ class GpuRunner : public host::DeviceRunner {
 
   absl::StatusOr<host::KernelResources> Prepare(const CompiledKernel& kernel, const host::PreparedRun& run, const std::array<int64_t, 3>& grid) override {
     double compile_us = 0;
-    const gpu::Promises promises = run.args.empty() ? gpu::Promises() : PromisesOf(kernel.kernel, run, grid);
+    gpu::Promises promises;
+    promises.boxes = KnowsMaps();
+    if (!run.args.empty()) {
+      TILEVM_ASSIGN_OR_RETURN(promises, Choose(kernel, run, grid));
+    }
     TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const gpu::LoadedKernel> loaded, Loaded(kernel, promises, &compile_us));
     host::KernelResources out;
     out.registers = loaded->kernel().registers;
@@ -87,8 +111,9 @@ class GpuRunner : public host::DeviceRunner {
     CompiledKernel::DeviceSlot& slot = kernel.device_slot();
     std::lock_guard<std::mutex> lock(slot.mutex);
     if (slot.code == nullptr) slot.code = std::make_shared<Variants>();
-    const gpu::Promises promises;
-    return CompileVariant(kernel, promises, static_cast<Variants*>(slot.code.get())->by_promises[{promises.no_alias, promises.trust_signs}]);
+    gpu::Promises promises;
+    promises.boxes = KnowsMaps();
+    return CompileVariant(kernel, promises, static_cast<Variants*>(slot.code.get())->Of(promises));
   }
 
   absl::StatusOr<host::DeviceRunResult> Run(const CompiledKernel& kernel, const host::PreparedRun& run, const std::array<int64_t, 3>& grid,
@@ -96,18 +121,18 @@ class GpuRunner : public host::DeviceRunner {
     TILEVM_RETURN_IF_ERROR(device_->CheckGrid(grid));
     std::lock_guard<std::mutex> lock(mutex_);
     host::DeviceRunResult out;
-    TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const gpu::LoadedKernel> loaded, Loaded(kernel, PromisesOf(kernel.kernel, run, grid), &out.compile_us));
+    TILEVM_ASSIGN_OR_RETURN(const gpu::Promises promises, Choose(kernel, run, grid));
+    TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const gpu::LoadedKernel> loaded, Loaded(kernel, promises, &out.compile_us));
     TILEVM_ASSIGN_OR_RETURN(std::vector<uint64_t> values, Upload(run));
     std::unique_ptr<gpu::DeviceMemory> records;
     if (loaded->kernel().emitted.uses_records()) {
       TILEVM_ASSIGN_OR_RETURN(records, device_->Allocate(kRecordBytes));
       const std::vector<uint8_t> head = gpu::RecordHead(kRecordBytes);
       TILEVM_RETURN_IF_ERROR(device_->CopyIn(records->address(), head.data(), static_cast<int64_t>(head.size())));
-      values.push_back(records->address());
     }
-    std::vector<void*> params;
-    for (uint64_t& value : values) params.push_back(&value);
-    absl::StatusOr<double> microseconds = device_->LaunchTimed(*loaded, grid, params.data());
+    gpu::LaunchArguments arguments;
+    TILEVM_RETURN_IF_ERROR(SetArguments(kernel, *loaded, values, grid, records == nullptr ? 0 : records->address(), arguments));
+    absl::StatusOr<double> microseconds = device_->LaunchTimed(*loaded, grid, arguments.pointers());
     if (!microseconds.ok()) {
       return absl::Status(microseconds.status().code(),
                           absl::StrCat("kernel ", kernel.kernel.name, " failed on ", facts_.name, ": ", microseconds.status().message(),
@@ -126,12 +151,13 @@ class GpuRunner : public host::DeviceRunner {
     std::vector<std::shared_ptr<const gpu::LoadedKernel>> loaded(candidates.size());
     CompileAll(candidates, loaded);
     std::lock_guard<std::mutex> lock(mutex_);
-    std::vector<std::vector<uint64_t>> values(candidates.size());
+    std::vector<gpu::LaunchArguments> arguments(candidates.size());
     std::vector<std::shared_ptr<Storage>> storages;
     for (size_t i = 0; i < candidates.size(); ++i) {
       if (!candidates[i].status.ok()) continue;
-      TILEVM_ASSIGN_OR_RETURN(values[i], Upload(*candidates[i].run));
-      if (loaded[i]->kernel().emitted.uses_records()) values[i].push_back(0);  // trials print nothing
+      TILEVM_ASSIGN_OR_RETURN(const std::vector<uint64_t> values, Upload(*candidates[i].run));
+      // Trials print nothing.
+      TILEVM_RETURN_IF_ERROR(SetArguments(*candidates[i].kernel, *loaded[i], values, candidates[i].grid, 0, arguments[i]));
       for (const host::Tensor& tensor : candidates[i].run->tensors) {
         if (std::find(storages.begin(), storages.end(), tensor.storage) == storages.end()) storages.push_back(tensor.storage);
       }
@@ -145,7 +171,7 @@ class GpuRunner : public host::DeviceRunner {
     if (flush_ == nullptr) {
       TILEVM_ASSIGN_OR_RETURN(flush_, device_->Allocate(std::max<int64_t>(2 * facts_.l2_bytes, 1 << 20)));
     }
-    TILEVM_RETURN_IF_ERROR(TimeAll(candidates, loaded, values));
+    TILEVM_RETURN_IF_ERROR(TimeAll(candidates, loaded, arguments));
     for (size_t i = 0; i < storages.size(); ++i) {
       TILEVM_RETURN_IF_ERROR(device_->CopyWithin(static_cast<GpuMirror*>(storages[i]->mirror().get())->address(), saved[i]->address(), storages[i]->bytes()));
     }
@@ -163,7 +189,7 @@ class GpuRunner : public host::DeviceRunner {
   absl::StatusOr<std::unique_ptr<PreparedLaunch>> Bind(std::shared_ptr<const CompiledKernel> kernel, const host::PreparedRun& run,
                                                        const std::array<int64_t, 3>& grid) override {
     TILEVM_RETURN_IF_ERROR(device_->CheckGrid(grid));
-    const gpu::Promises promises = PromisesOf(kernel->kernel, run, grid);
+    TILEVM_ASSIGN_OR_RETURN(const gpu::Promises promises, Choose(*kernel, run, grid));
     double compile_us = 0;
     TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const gpu::LoadedKernel> loaded, Loaded(*kernel, promises, &compile_us));
     std::vector<PreparedLaunch::Parameter> parameters;
@@ -184,9 +210,7 @@ class GpuRunner : public host::DeviceRunner {
       parameters.push_back(std::move(p));
       values.push_back(value);
     }
-    // Nobody would read what the kernel prints.
-    if (loaded->kernel().emitted.uses_records()) values.push_back(0);
-    return std::make_unique<PreparedLaunch>(device_, std::move(kernel), std::move(loaded), promises, std::move(parameters), std::move(values), grid);
+    return PreparedLaunch::Make(device_, std::move(kernel), std::move(loaded), promises, std::move(parameters), std::move(values), grid);
   }
 
   absl::StatusOr<uint64_t> AddressOf(const std::shared_ptr<Storage>& storage) override {
@@ -218,7 +242,10 @@ class GpuRunner : public host::DeviceRunner {
         host::TuneCandidate& c = candidates[i];
         if (!c.status.ok()) continue;
         double compile_us = 0;
-        absl::StatusOr<std::shared_ptr<const gpu::LoadedKernel>> kernel = Loaded(*c.kernel, PromisesOf(c.kernel->kernel, *c.run, c.grid), &compile_us);
+        absl::StatusOr<std::shared_ptr<const gpu::LoadedKernel>> kernel = [&]() -> absl::StatusOr<std::shared_ptr<const gpu::LoadedKernel>> {
+          TILEVM_ASSIGN_OR_RETURN(const gpu::Promises promises, Choose(*c.kernel, *c.run, c.grid));
+          return Loaded(*c.kernel, promises, &compile_us);
+        }();
         c.status = kernel.status();
         if (c.status.ok()) c.status = device_->CheckGrid(c.grid);
         if (c.status.ok()) loaded[i] = *std::move(kernel);
@@ -232,7 +259,7 @@ class GpuRunner : public host::DeviceRunner {
   }
 
   absl::Status TimeAll(std::vector<host::TuneCandidate>& candidates, const std::vector<std::shared_ptr<const gpu::LoadedKernel>>& loaded,
-                       std::vector<std::vector<uint64_t>>& values) {
+                       std::vector<gpu::LaunchArguments>& arguments) {
     constexpr int kRounds = 9;
     std::vector<std::vector<double>> times(candidates.size());
     double best = std::numeric_limits<double>::infinity();
@@ -243,12 +270,8 @@ class GpuRunner : public host::DeviceRunner {
         host::TuneCandidate& c = candidates[i];
         // After the second round only those near the best go on.
         if (!c.status.ok() || (round >= 2 && c.microseconds > 1.25 * best)) continue;
-        std::vector<void*> params;
-        for (uint64_t& value : values[i]) params.push_back(&value);
-        uint64_t no_records = 0;  // nothing is printed while timing
-        if (loaded[i]->kernel().emitted.uses_records()) params.push_back(&no_records);
         TILEVM_RETURN_IF_ERROR(device_->Fill(flush_->address(), static_cast<uint8_t>(round), flush_->bytes()));
-        absl::StatusOr<double> microseconds = device_->LaunchTimed(*loaded[i], c.grid, params.data());
+        absl::StatusOr<double> microseconds = device_->LaunchTimed(*loaded[i], c.grid, arguments[i].pointers());
         if (!microseconds.ok()) return microseconds.status();  // the context is lost
         if (round == 0) continue;                              // a first run loads code
         times[i].push_back(*microseconds);
@@ -284,7 +307,7 @@ class GpuRunner : public host::DeviceRunner {
     CompiledKernel::DeviceSlot& slot = kernel.device_slot();
     std::lock_guard<std::mutex> lock(slot.mutex);
     if (slot.code == nullptr) slot.code = std::make_shared<Variants>();
-    Variants::Variant& variant = static_cast<Variants*>(slot.code.get())->by_promises[{promises.no_alias, promises.trust_signs}];
+    Variants::Variant& variant = static_cast<Variants*>(slot.code.get())->Of(promises);
     if (variant.loaded != nullptr) return variant.loaded;
     const auto start = std::chrono::steady_clock::now();
     TILEVM_RETURN_IF_ERROR(CompileVariant(kernel, promises, variant));
@@ -295,10 +318,53 @@ class GpuRunner : public host::DeviceRunner {
 
   absl::Status CompileVariant(const CompiledKernel& kernel, const gpu::Promises& promises, Variants::Variant& variant) {
     if (variant.compiled != nullptr) return absl::OkStatus();
+    TILEVM_RETURN_IF_ERROR(GenerateVariant(kernel, promises, variant));
+    TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<gpu::GpuKernel> compiled, compiler_->CompileText(*variant.emitted, target_, kernel.kernel.options.debug));
+    compiled->generate_us = variant.generate_us;
+    variant.compiled = std::move(compiled);
+    return absl::OkStatus();
+  }
+
+  absl::Status GenerateVariant(const CompiledKernel& kernel, const gpu::Promises& promises, Variants::Variant& variant) {
+    if (variant.emitted.has_value()) return absl::OkStatus();
+    const auto start = std::chrono::steady_clock::now();
     gpu::GenerateOptions options;
     options.promises = promises;
-    TILEVM_ASSIGN_OR_RETURN(variant.compiled, compiler_->Compile(kernel.kernel, target_, options));
+    TILEVM_ASSIGN_OR_RETURN(variant.emitted, gpu::Generate(kernel.kernel, target_, options));
+    variant.generate_us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
     return absl::OkStatus();
+  }
+
+  bool KnowsMaps() const { return target_.number >= 90 && device_->api().TensorMapEncodeTiled != nullptr; }
+
+  // The most special variant whose promises hold for the launch.
+  absl::StatusOr<gpu::Promises> Choose(const CompiledKernel& kernel, const host::PreparedRun& run, const std::array<int64_t, 3>& grid) {
+    const std::vector<uint64_t> values = ValuesOf(run);
+    const analysis::LaunchRanges ranges = gpu::RangesOf(kernel.kernel, values, grid);
+    gpu::Promises promises = PromisesOf(run, ranges);
+    promises.boxes = KnowsMaps();
+    if (!promises.boxes) return promises;
+    CompiledKernel::DeviceSlot& slot = kernel.device_slot();
+    std::lock_guard<std::mutex> lock(slot.mutex);
+    if (slot.code == nullptr) slot.code = std::make_shared<Variants>();
+    Variants::Variant& variant = static_cast<Variants*>(slot.code.get())->Of(promises);
+    const absl::Status generated = GenerateVariant(kernel, promises, variant);
+    // What is too large with maps may fit without.
+    if (generated.code() == absl::StatusCode::kResourceExhausted || generated.code() == absl::StatusCode::kUnimplemented) promises.boxes = false;
+    else if (!generated.ok()) return generated;
+    else promises.boxes = gpu::EvaluateSlice(*variant.emitted, kernel.kernel, values, grid, ranges).failed.empty();
+    return promises;
+  }
+
+  absl::Status SetArguments(const CompiledKernel& kernel, const gpu::LoadedKernel& loaded, absl::Span<const uint64_t> values, const std::array<int64_t, 3>& grid,
+                            uint64_t records, gpu::LaunchArguments& arguments) {
+    const gpu::Emitted& emitted = loaded.kernel().emitted;
+    launch::SliceValues slice;
+    if (!emitted.slice.empty()) {
+      slice = gpu::EvaluateSlice(emitted, kernel.kernel, values, grid, gpu::RangesOf(kernel.kernel, values, grid));
+      if (!slice.failed.empty()) return absl::InternalError(absl::StrCat("kernel ", kernel.kernel.name, ": what held in main memory does not on the device: ", slice.failed));
+    }
+    return arguments.Set(device_->api(), emitted, values, slice, grid, records);
   }
 
   // The storage's bytes are on the device afterwards.
@@ -349,16 +415,7 @@ class GpuRunner : public host::DeviceRunner {
 
 }  // namespace
 
-std::optional<int64_t> IntegerArgument(isa::ElemType type, uint64_t bits) {
-  if (type.pointer || isa::IsFloat(type.dtype)) return std::nullopt;
-  const int width = isa::BitWidth(type.dtype);
-  if (width == 64) return isa::IsSigned(type.dtype) || bits >> 63 == 0 ? std::optional<int64_t>(static_cast<int64_t>(bits)) : std::nullopt;
-  const int64_t low = static_cast<int64_t>(bits & ((uint64_t{1} << width) - 1));
-  const bool negative = isa::IsSigned(type.dtype) && width > 1 && (low >> (width - 1)) != 0;
-  return negative ? low - (int64_t{1} << width) : low;
-}
-
-gpu::Promises PromisesOf(const ir::Kernel& kernel, const host::PreparedRun& run, const std::array<int64_t, 3>& grid) {
+gpu::Promises PromisesOf(const host::PreparedRun& run, const analysis::LaunchRanges& ranges) {
   gpu::Promises promises;
   // Two parameters that point into one buffer, or two buffers of the caller that overlap.
   std::vector<int> uses(run.buffers.size());
@@ -375,12 +432,7 @@ gpu::Promises PromisesOf(const ir::Kernel& kernel, const host::PreparedRun& run,
   for (size_t i = 1; i < extents.size(); ++i) {
     if (extents[i].first < extents[i - 1].second) promises.no_alias = false;
   }
-  std::vector<std::optional<int64_t>> scalars;
-  for (size_t i = 0; i < kernel.params.size() && i < run.args.size(); ++i) {
-    const bool scalar = run.args[i].kind == Arg::Kind::kScalar;
-    scalars.push_back(scalar ? IntegerArgument(kernel.TypeOf(kernel.params[i].value).elem, run.args[i].bits) : std::nullopt);
-  }
-  promises.trust_signs = analysis::LaunchRanges(kernel, scalars, grid).DividendsAreNotNegative();
+  promises.trust_signs = ranges.DividendsAreNotNegative();
   return promises;
 }
 

@@ -1,19 +1,20 @@
 // The CUDA engine behind vm/host: compiles kernels for one GPU through gpu/compile, keeps tensors there, launches.
 //
-// A kernel has variants by what its launch can promise (gpu/compile: Promises): no overlap of buffers, dividends that are not negative. Run checks them
-// on the arguments at hand, most special first; the variant without promises needs no check. Only the variant chosen is compiled.
+// A kernel has variants by what its launch can promise (gpu/compile: Promises): no overlap of buffers, dividends that are not negative, arrays that tensor
+// maps can describe (the checks of the variant's launch slice). Run checks them on the arguments at hand, most special first; the variant without promises
+// needs no check. Only the variant chosen is compiled.
 #ifndef TILEVM_VM_GPU_RUNNER_H_
 #define TILEVM_VM_GPU_RUNNER_H_
 
 #include <array>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "gpu/compile/compiler.h"
 #include "gpu/launch/device.h"
+#include "specializer/analysis/launch_ranges.h"
 #include "vm/host/device_runner.h"
 #include "vm/host/launch.h"
 
@@ -29,10 +30,7 @@ struct GpuOptions {
 absl::StatusOr<std::shared_ptr<host::DeviceRunner>> OpenGpu(const GpuOptions& options);
 
 // What may be promised for the launch: overlap of its buffers, and (by intervals over its arguments and grid) the signs of dividends.
-gpu::Promises PromisesOf(const ir::Kernel& kernel, const host::PreparedRun& run, const std::array<int64_t, 3>& grid);
-
-// The integer that the bits of an argument are; nullopt for pointers, floats, and u64 values beyond i64.
-std::optional<int64_t> IntegerArgument(isa::ElemType type, uint64_t bits);
+gpu::Promises PromisesOf(const host::PreparedRun& run, const analysis::LaunchRanges& ranges);
 
 }  // namespace tilevm::vm
 

@@ -321,6 +321,81 @@ TEST_F(RunnerTest, WhatCannotBePrepared) {
   EXPECT_EQ(Load(kAdd, options)->Prepare("add_kernel", "1", args).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
+// --- tensor maps ---
+
+// A kernel (a: ptr<f16>, rows: i32, pitch: i32) that reads rows of 64 elements by a tensor map. The cubin is none: the driver only keeps it.
+std::shared_ptr<gpu::GpuKernel> RowsKernel(const ir::Kernel& kernel) {
+  auto out = std::make_shared<gpu::GpuKernel>();
+  out->emitted.entry = kernel.name;
+  out->cubin = "\x7f" "ELF";
+  launch::Slice& slice = out->emitted.slice;
+  const launch::Node a = slice.Param(0), rows = slice.Param(1), pitch = slice.Binary(launch::NodeOp::kMul, slice.Param(2), slice.Const(2));
+  slice.checks.push_back({slice.Binary(launch::NodeOp::kEqual, slice.Binary(launch::NodeOp::kMod, pitch, slice.Const(16)), slice.Const(0)), "rows of a are not a multiple of 16 bytes apart"});
+  slice.maps.push_back({a, isa::DType::kF16, {slice.Const(64), rows}, {pitch}, {64, 8}, 128});
+  return out;
+}
+
+TEST_F(RunnerTest, TensorMapsOfAPreparedLaunch) {
+  auto source = std::make_shared<CompiledKernel>();
+  source->kernel.name = "rows";
+  for (const char* name : {"a", "rows", "pitch"}) {
+    ir::Param param;
+    param.name = name;
+    param.value = source->kernel.NewValue(source->kernel.params.empty() ? isa::PointerType(isa::DType::kF16) : isa::ScalarType(isa::DType::kI32), name);
+    source->kernel.params.push_back(param);
+  }
+  absl::StatusOr<std::shared_ptr<gpu::Device>> device = gpu::Device::Open(0, DriverPath());
+  ASSERT_TRUE(device.ok()) << device.status();
+  std::shared_ptr<gpu::GpuKernel> kernel = RowsKernel(source->kernel);
+  kernel->emitted.persistent = true;
+  absl::StatusOr<std::shared_ptr<const gpu::LoadedKernel>> loaded = (*device)->Load(kernel);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  alignas(64) static char memory[256];
+  const auto address = reinterpret_cast<uint64_t>(memory);
+  Control().device_address = 1;
+  FakeMap seen;
+  FakeLaunch launched;
+  uint32_t programs[3] = {};
+  Control().run = [&](const FakeLaunch& launch) {
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(launch.params[3]) % 64, 0u);
+    seen = Control().maps.at(*static_cast<size_t*>(launch.params[3]));
+    for (int i = 0; i < 3; ++i) programs[i] = *static_cast<uint32_t*>(launch.params[4 + i]);
+    launched = launch;
+    return 1.0;
+  };
+  std::vector<PreparedLaunch::Parameter> parameters = {{"a", isa::ElemType{isa::DType::kF16, true}, 2, 128}, {"rows", {}, 1, 0}, {"pitch", {}, 1, 0}};
+  const auto make = [&](uint64_t pitch) { return PreparedLaunch::Make(*device, source, *loaded, {}, parameters, {address, 30, pitch}, {100, 50, 1}); };
+  EXPECT_NE(std::string(make(63).status().message()).find("rows of a are not a multiple of 16 bytes apart"), std::string::npos);
+  absl::StatusOr<std::unique_ptr<PreparedLaunch>> launch = make(64);
+  ASSERT_TRUE(launch.ok()) << launch.status();
+  ASSERT_TRUE((*launch)->Launch().ok());
+  EXPECT_EQ(seen.address, memory);
+  EXPECT_EQ(seen.dtype, gpu::kTensorMapF16);
+  EXPECT_EQ(seen.swizzle, gpu::kTensorMapSwizzle128);
+  EXPECT_EQ(seen.extents, (std::vector<unsigned long long>{64, 30}));
+  EXPECT_EQ(seen.strides, (std::vector<unsigned long long>{128}));
+  EXPECT_EQ(seen.box, (std::vector<unsigned>{64, 8}));
+  // As many blocks as run at once walk over the programs.
+  EXPECT_EQ(launched.grid[0], 132u * 4);
+  EXPECT_EQ(launched.grid[1], 1u);
+  EXPECT_EQ(programs[1], 50u);
+  ASSERT_TRUE((*launch)->SetGrid({3, 2, 1}).ok());
+  ASSERT_TRUE((*launch)->SetPointer("a", memory + 64).ok());
+  ASSERT_TRUE((*launch)->SetInteger("rows", 20).ok());
+  ASSERT_TRUE((*launch)->Launch().ok());
+  EXPECT_EQ(seen.address, memory + 64);
+  EXPECT_EQ(seen.extents[1], 20u);
+  EXPECT_EQ(launched.grid[0], 6u);
+  // What does not hold is an error, and the launch stays as it was.
+  const auto message = [](const absl::Status& status) { return std::string(status.message()); };
+  EXPECT_NE(message((*launch)->SetPointer("a", memory + 2)).find("the array is not aligned to 16 bytes; it was otherwise when the launch was prepared"), std::string::npos);
+  EXPECT_NE(message((*launch)->SetInteger("pitch", 68)).find("rows of a are not a multiple of 16 bytes apart"), std::string::npos);
+  EXPECT_NE(message((*launch)->SetInteger("rows", 0)).find("an extent is not between 1 and 2^32"), std::string::npos);
+  ASSERT_TRUE((*launch)->Launch().ok());
+  EXPECT_EQ(seen.address, memory + 64);
+  EXPECT_EQ(seen.extents[1], 20u);
+}
+
 // --- promises ---
 
 host::PreparedRun RunOf(const std::vector<host::Tensor>& tensors, const std::vector<Arg>& args) {
@@ -332,17 +407,18 @@ host::PreparedRun RunOf(const std::vector<host::Tensor>& tensors, const std::vec
 }
 
 TEST_F(RunnerTest, OverlapIsFound) {
-  ir::Kernel kernel;
+  const ir::Kernel kernel;
+  const auto Promised = [&](const host::PreparedRun& run) { return PromisesOf(run, gpu::RangesOf(kernel, {}, {1, 1, 1})); };
   const host::Tensor a = *host::Tensor::Make(isa::DType::kF32, {16}, host::Fill::kZero), b = *host::Tensor::Make(isa::DType::kF32, {16}, host::Fill::kZero);
-  EXPECT_TRUE(PromisesOf(kernel, RunOf({a, b}, {Arg::InBuffer(0), Arg::InBuffer(1)}), {1, 1, 1}).no_alias);
-  EXPECT_FALSE(PromisesOf(kernel, RunOf({a}, {Arg::InBuffer(0), Arg::InBuffer(0, 32)}), {1, 1, 1}).no_alias);
+  EXPECT_TRUE(Promised(RunOf({a, b}, {Arg::InBuffer(0), Arg::InBuffer(1)})).no_alias);
+  EXPECT_FALSE(Promised(RunOf({a}, {Arg::InBuffer(0), Arg::InBuffer(0, 32)})).no_alias);
   host::Tensor c = a, d = a;
   c.storage = host::Storage::Borrow(a.data(), 40);
   d.storage = host::Storage::Borrow(a.data() + 36, 4);
-  EXPECT_FALSE(PromisesOf(kernel, RunOf({c, d}, {Arg::InBuffer(0), Arg::InBuffer(1)}), {1, 1, 1}).no_alias);
+  EXPECT_FALSE(Promised(RunOf({c, d}, {Arg::InBuffer(0), Arg::InBuffer(1)})).no_alias);
   d.storage = host::Storage::Borrow(a.data() + 40, 4);
-  EXPECT_TRUE(PromisesOf(kernel, RunOf({c, d}, {Arg::InBuffer(0), Arg::InBuffer(1)}), {1, 1, 1}).no_alias);
-  EXPECT_FALSE(PromisesOf(kernel, RunOf({a}, {Arg::InBuffer(0), Arg::Pointer(&kernel)}), {1, 1, 1}).no_alias);
+  EXPECT_TRUE(Promised(RunOf({c, d}, {Arg::InBuffer(0), Arg::InBuffer(1)})).no_alias);
+  EXPECT_FALSE(Promised(RunOf({a}, {Arg::InBuffer(0), Arg::Pointer(&kernel)})).no_alias);
 }
 
 // --- tuning ---

@@ -1,0 +1,105 @@
+#include "gpu/launch/arguments.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "isa/status.h"
+
+namespace tilevm::gpu {
+namespace {
+
+int MapType(isa::DType dtype) {
+  switch (dtype) {
+    case isa::DType::kF16: return kTensorMapF16;
+    case isa::DType::kBF16: return kTensorMapBf16;
+    case isa::DType::kF32: return kTensorMapF32;
+    case isa::DType::kF64: return kTensorMapF64;
+    case isa::DType::kI32: return kTensorMapI32;
+    case isa::DType::kI64: return kTensorMapI64;
+    case isa::DType::kU32: return kTensorMapU32;
+    case isa::DType::kU64: return kTensorMapU64;
+    case isa::DType::kI16: case isa::DType::kU16: return kTensorMapU16;
+    default: return kTensorMapU8;
+  }
+}
+
+}  // namespace
+
+absl::Status EncodeTensorMap(const Api& api, const launch::MapFields& fields, EncodedTensorMap& map) {
+  if (api.TensorMapEncodeTiled == nullptr) return absl::FailedPreconditionError("the NVIDIA driver knows no tensor maps");
+  const unsigned element_strides[5] = {1, 1, 1, 1, 1};
+  // The driver takes extents and strides of 64 bits of its own type.
+  const std::vector<unsigned long long> extents(fields.extents.begin(), fields.extents.end()), strides(fields.strides.begin(), fields.strides.end());
+  const std::vector<unsigned> box(fields.box.begin(), fields.box.end());
+  const int swizzle = fields.swizzle == 128 ? kTensorMapSwizzle128 : fields.swizzle == 64 ? kTensorMapSwizzle64 : fields.swizzle == 32 ? kTensorMapSwizzle32 : kTensorMapSwizzleNone;
+  TILEVM_DRIVER_CALL(api, TensorMapEncodeTiled, map.bytes, MapType(fields.dtype), static_cast<unsigned>(extents.size()), reinterpret_cast<void*>(fields.address),
+                     extents.data(), strides.data(), box.data(), element_strides, kTensorMapNoInterleave, swizzle, kTensorMapPromotion256, kTensorMapFillZeros);
+  return absl::OkStatus();
+}
+
+std::optional<int64_t> IntegerArgument(isa::ElemType type, uint64_t bits) {
+  if (type.pointer || isa::IsFloat(type.dtype)) return std::nullopt;
+  const int width = isa::BitWidth(type.dtype);
+  if (width == 64) return isa::IsSigned(type.dtype) || bits >> 63 == 0 ? std::optional<int64_t>(static_cast<int64_t>(bits)) : std::nullopt;
+  const int64_t low = static_cast<int64_t>(bits & ((uint64_t{1} << width) - 1));
+  const bool negative = isa::IsSigned(type.dtype) && width > 1 && (low >> (width - 1)) != 0;
+  return negative ? low - (int64_t{1} << width) : low;
+}
+
+analysis::LaunchRanges RangesOf(const ir::Kernel& kernel, absl::Span<const uint64_t> values, const std::array<int64_t, 3>& grid) {
+  std::vector<std::optional<int64_t>> scalars;
+  for (size_t i = 0; i < kernel.params.size() && i < values.size(); ++i) {
+    scalars.push_back(IntegerArgument(kernel.TypeOf(kernel.params[i].value).elem, values[i]));
+  }
+  return analysis::LaunchRanges(kernel, scalars, grid);
+}
+
+launch::SliceValues EvaluateSlice(const Emitted& emitted, const ir::Kernel& kernel, absl::Span<const uint64_t> values, const std::array<int64_t, 3>& grid,
+                                  const analysis::LaunchRanges& ranges) {
+  // Values that the generator added are in no range of the kernel as it was.
+  const auto range = [&](uint32_t id) -> std::pair<int64_t, int64_t> {
+    if (id >= kernel.values.size()) return {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
+    return {ranges.Of(id).lo, ranges.Of(id).hi};
+  };
+  std::vector<int64_t> params;
+  for (size_t i = 0; i < kernel.params.size() && i < values.size(); ++i) {
+    const isa::ElemType type = kernel.TypeOf(kernel.params[i].value).elem;
+    params.push_back(IntegerArgument(type, values[i]).value_or(static_cast<int64_t>(values[i])));
+  }
+  launch::SliceValues out = launch::Evaluate(emitted.slice, params, grid, range);
+  for (ir::ValueId id : emitted.exact) {
+    if (!out.failed.empty()) break;
+    if (id < kernel.values.size() && !ranges.MayWrap(kernel, id)) continue;
+    out.failed = absl::StrCat("arithmetic of ", id < kernel.values.size() ? kernel.values[id].name : "the kernel", " may wrap");
+    out.maps.clear();
+  }
+  return out;
+}
+
+std::array<int64_t, 3> LaunchedGrid(const Emitted& emitted, const std::array<int64_t, 3>& grid, int64_t blocks_at_once) {
+  if (!emitted.persistent) return grid;
+  absl::int128 programs = absl::int128(grid[0]) * grid[1] * grid[2];
+  return {static_cast<int64_t>(std::min<absl::int128>(programs, std::max<int64_t>(1, blocks_at_once))), 1, 1};
+}
+
+absl::Status LaunchArguments::Set(const Api& api, const Emitted& emitted, absl::Span<const uint64_t> values, const launch::SliceValues& slice,
+                                  const std::array<int64_t, 3>& grid, uint64_t records) {
+  std::vector<EncodedTensorMap> maps(slice.maps.size());
+  for (size_t i = 0; i < maps.size(); ++i) TILEVM_RETURN_IF_ERROR(EncodeTensorMap(api, slice.maps[i], maps[i]));
+  maps_ = std::move(maps);
+  values_.assign(values.begin(), values.end());
+  for (size_t axis = 0; axis < 3; ++axis) programs_[axis] = static_cast<uint32_t>(grid[axis]);
+  records_ = records;
+  pointers_.clear();
+  for (uint64_t& value : values_) pointers_.push_back(&value);
+  for (EncodedTensorMap& map : maps_) pointers_.push_back(&map);
+  for (uint32_t& extent : programs_) {
+    if (emitted.persistent) pointers_.push_back(&extent);
+  }
+  if (emitted.uses_records()) pointers_.push_back(&records_);
+  return absl::OkStatus();
+}
+
+}  // namespace tilevm::gpu
