@@ -129,22 +129,12 @@ absl::Status Start(const std::string& what, const std::string& examples, const s
   if (k.emitted.smem_bytes > 48 * 1024) {
     TILEVM_DRIVER_CALL(*api, FuncSetAttribute, function, gpu::kFuncAttributeMaxDynamicSmem, static_cast<int>(k.emitted.smem_bytes));
   }
-  std::vector<std::array<uint64_t, 1>> values(launch->parameters().size());
-  std::vector<void*> params;
-  size_t at = 0;
-  for (const Argument& arg : args) {
-    if (at >= values.size() || arg.name != launch->parameters()[at].name) continue;
-    if (const TensorRef* ref = std::get_if<TensorRef>(&arg.value)) values[at][0] = reinterpret_cast<uintptr_t>(ref->data);
-    if (const int64_t* number = std::get_if<int64_t>(&arg.value)) values[at][0] = static_cast<uint64_t>(*number);
-    params.push_back(values[at++].data());
-  }
-  if (at != values.size()) return absl::InternalError("the arguments are not in the order of the parameters");
   TILEVM_ASSIGN_OR_RETURN(double bare, PerCall(*api, [&]() -> absl::Status {
                             TILEVM_DRIVER_CALL(*api, LaunchKernel, function, 1, 1, 1, static_cast<unsigned>(k.emitted.threads), 1, 1,
-                                               static_cast<unsigned>(k.emitted.smem_bytes), nullptr, params.data(), nullptr);
+                                               static_cast<unsigned>(k.emitted.smem_bytes), nullptr, launch->arguments(), nullptr);
                             return absl::OkStatus();
                           }));
-  std::printf(" | launch of %zu arguments %.2f us, bare driver %.2f us\n", params.size(), ours, bare);
+  std::printf(" | launch of %zu arguments %.2f us, bare driver %.2f us\n", launch->parameters().size(), ours, bare);
   return absl::OkStatus();
 }
 

@@ -37,6 +37,18 @@ def check(code):
         raise RuntimeError(f"driver: {name.value}")
 
 
+def tensor_map(fields, address):
+    """The map's bytes, aligned to 64, with what keeps them alive."""
+    buffer = ctypes.create_string_buffer(128 + 64)
+    at = (ctypes.addressof(buffer) + 63) // 64 * 64
+    rank = len(fields["extents"])
+    check(cuda.cuTensorMapEncodeTiled(
+        ctypes.c_void_p(at), fields["dtype"], rank, ctypes.c_void_p(address + fields["offset"]), (ctypes.c_uint64 * rank)(*fields["extents"]),
+        (ctypes.c_uint64 * max(1, rank - 1))(*fields["strides"]), (ctypes.c_uint32 * rank)(*fields["box"]), (ctypes.c_uint32 * rank)(*[1] * rank), 0,
+        fields["swizzle"], 3, 0))
+    return buffer, at
+
+
 class Cubin:
     """A kernel of the manifest, launched with the arguments of its Python signature."""
 
@@ -49,6 +61,10 @@ class Cubin:
         check(cuda.cuModuleGetFunction(ctypes.byref(self.function), module, entry["entry"].encode()))
         if entry["smem"] > 48 * 1024:
             check(cuda.cuFuncSetAttribute(self.function, 8, entry["smem"]))
+        if entry["persistent"]:
+            blocks = ctypes.c_int()
+            check(cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor(ctypes.byref(blocks), self.function, entry["threads"], ctypes.c_size_t(entry["smem"])))
+            self.at_once = blocks.value * torch.cuda.get_device_properties(torch.cuda.current_device()).multi_processor_count
 
     def launch(self, grid, args):
         values = []
@@ -60,8 +76,15 @@ class Cubin:
                 values.append(ctypes.c_float(arg))
             else:
                 values.append(ctypes.c_int64(arg) if abs(arg) >= 2**31 else ctypes.c_int32(arg))
-        pointers = (ctypes.c_void_p * len(values))(*[ctypes.cast(ctypes.byref(v), ctypes.c_void_p) for v in values])
         grid = list(grid) + [1] * (3 - len(grid))
+        pointers = [ctypes.addressof(v) for v in values]
+        maps = [tensor_map(fields, values[fields["param"]].value) for fields in self.entry["maps"]]
+        pointers += [address for _, address in maps]
+        if self.entry["persistent"]:
+            programs = [ctypes.c_uint32(extent) for extent in grid]
+            pointers += [ctypes.addressof(extent) for extent in programs]
+            grid = [min(math.prod(grid), self.at_once), 1, 1]
+        pointers = (ctypes.c_void_p * len(pointers))(*pointers)
         stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
         check(cuda.cuLaunchKernel(self.function, *grid, self.entry["threads"], 1, 1, self.entry["smem"], stream, pointers, None))
 
@@ -139,7 +162,7 @@ def run_work(work, cubins, folder, rounds, arch, report):
         values = work.args(first, config)
         params = base.params
         entries.append({"name": f"{re.sub('[^a-z0-9]+', '_', work.name.lower())}_{number}", "file": work.file, "kernel": work.kernel,
-                        "num_warps": config.get("num_warps", 4), "num_stages": config.get("num_stages", 3),
+                        "num_warps": config.get("num_warps", 4), "num_stages": config.get("num_stages", 3), "grid": list(work.grid(first, config)),
                         "args": [spec_arg(v, params[i].is_constexpr) for i, v in enumerate(values)]})
     spec = os.path.join(folder, "spec.json")
     with open(spec, "w") as file:

@@ -2,11 +2,12 @@
 //
 //   cubins [--arch=sm_90a] [--repeat=N] [--text] SPEC.json FOLDER
 //
-// SPEC.json is a list of {"name", "file", "kernel", "num_warps", "num_stages", "args"}; args stand for the parameters in order:
+// SPEC.json is a list of {"name", "file", "kernel", "num_warps", "num_stages", "grid", "args"}; args stand for the parameters in order:
 //   {"pointer": "f16", "aligned": true}   {"int": 4096}   {"float": 0.5}   {"const": 128} (or true, "text", null)   {"dtype": "f16"}
 // An int of 1 is specialized away and divisibility by 16 is promised where it holds, as Triton does. FOLDER gets NAME.cubin (and NAME.cu with
-// --text) and manifest.json: {"name": {"entry", "cubin", "threads", "smem", "params": [index of the argument], "registers", "spill", "ms"}}; a
-// kernel that could not be built has "error" alone. With --repeat each is compiled N times without NVRTC's cache and "ms" holds the medians
+// --text) and manifest.json: {"name": {"entry", "cubin", "threads", "smem", "params": [index of the argument], "maps", "persistent", "registers", "spill",
+// "ms"}}; a kernel that could not be built has "error" alone. "maps" are the fields of its tensor maps for these arguments: {"param": place in params, "offset":
+// bytes from there, "dtype", "extents", "strides", "box", "swizzle"}, numbers as cuTensorMapEncodeTiled takes them. With --repeat each is compiled N times without NVRTC's cache and "ms" holds the medians
 // (nvrtc_cpu is processor time, which other programs on the machine do not stretch).
 #include <algorithm>
 #include <chrono>
@@ -25,6 +26,7 @@
 #include "frontends/triton/compile.h"
 #include "gpu/compile/generate.h"
 #include "gpu/device/headers.h"
+#include "gpu/launch/arguments.h"
 #include "gpu/nvrtc/nvrtc.h"
 #include "isa/status.h"
 #include "nlohmann/json.hpp"
@@ -87,6 +89,29 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+// Made-up addresses, so that a tensor map tells which pointer it begins at.
+constexpr int kAddressBits = 40;
+
+std::vector<uint64_t> ValuesOf(const ir::Kernel& kernel, const json& args) {
+  std::vector<uint64_t> values;
+  for (const ir::Param& param : kernel.params) {
+    const json& arg = args.at(static_cast<size_t>(param.source_index));
+    if (arg.contains("int")) values.push_back(static_cast<uint64_t>(arg["int"].get<int64_t>()));
+    else values.push_back(((values.size() + 1) << kAddressBits) + (arg.value("aligned", true) ? 0 : 2));
+  }
+  return values;
+}
+
+json MapsOf(const std::vector<launch::MapFields>& maps, const std::vector<uint64_t>& values) {
+  json out = json::array();
+  for (const launch::MapFields& map : maps) {
+    const size_t param = static_cast<size_t>((map.address + (uint64_t{1} << (kAddressBits - 1))) >> kAddressBits) - 1;
+    out.push_back({{"param", param}, {"offset", static_cast<int64_t>(map.address - values.at(param))}, {"dtype", MapType(map.dtype)}, {"extents", map.extents},
+                   {"strides", map.strides}, {"box", map.box}, {"swizzle", MapSwizzle(map.swizzle)}});
+  }
+  return out;
+}
+
 absl::StatusOr<json> Build(const Nvrtc& nvrtc, const Settings& settings, const json& item) {
   const std::string path = item.at("file"), name = item.at("name");
   TILEVM_ASSIGN_OR_RETURN(std::string source, triton::LoadFromDisk(path));
@@ -115,7 +140,10 @@ absl::StatusOr<json> Build(const Nvrtc& nvrtc, const Settings& settings, const j
     TILEVM_ASSIGN_OR_RETURN(ir::Kernel typed, evaluator.Specialize(function, key));
     TILEVM_ASSIGN_OR_RETURN(ir::Kernel kernel, specializer::RunPasses(std::move(typed)));
     front.push_back(lap());
-    TILEVM_ASSIGN_OR_RETURN(Emitted emitted, Generate(kernel, target));
+    const std::vector<uint64_t> values = ValuesOf(kernel, item.at("args"));
+    std::array<int64_t, 3> grid = {1, 1, 1};
+    for (size_t axis = 0; axis < item.at("grid").size(); ++axis) grid.at(axis) = item["grid"][axis];
+    TILEVM_ASSIGN_OR_RETURN(Emitted emitted, GenerateFor(kernel, target, {}, values, grid));
     emit.push_back(lap());
     if (settings.text) std::ofstream(absl::StrCat(settings.folder, "/", name, ".cu")) << emitted.text;
     CompileRequest request;
@@ -132,7 +160,8 @@ absl::StatusOr<json> Build(const Nvrtc& nvrtc, const Settings& settings, const j
     if (i == 0 && absl::StrContains(compiled.log, "(C75")) std::printf("%s\n", compiled.log.c_str());
     std::ofstream(absl::StrCat(settings.folder, "/", name, ".cubin"), std::ios::binary) << compiled.cubin;
     out = {{"entry", emitted.entry}, {"cubin", name + ".cubin"}, {"threads", emitted.threads}, {"smem", emitted.smem_bytes}, {"registers", compiled.registers},
-           {"spill", compiled.spill_bytes}};
+           {"spill", compiled.spill_bytes}, {"persistent", emitted.persistent}};
+    out["maps"] = MapsOf(EvaluateSlice(emitted, kernel, values, grid, RangesOf(kernel, values, grid)).maps, values);
     out["params"] = json::array();
     for (const ir::Param& param : kernel.params) out["params"].push_back(param.source_index);
   }

@@ -17,6 +17,7 @@
 #include "gpu/compile/generate.h"
 #include "gpu/device/headers.h"
 #include "gpu/driver/api.h"
+#include "gpu/launch/arguments.h"
 #include "gpu/nvrtc/nvrtc.h"
 #include "isa/eval.h"
 #include "isa/status.h"
@@ -115,7 +116,13 @@ absl::Status RunCase(const Device& device, const std::string& folder, const Case
   const double specialize_ms = lap();
 
   TILEVM_ASSIGN_OR_RETURN(const Target target, TargetOf(device.arch));
-  TILEVM_ASSIGN_OR_RETURN(Emitted emitted, Generate(kernel, target));
+  std::vector<uint64_t> expected;  // arguments as they will be: memory is aligned
+  for (const ir::Param& param : kernel.params) {
+    const Argument& arg = c.args[static_cast<size_t>(param.source_index)];
+    expected.push_back(arg.kind == Argument::Kind::kInt ? static_cast<uint64_t>(arg.count) : 0);
+  }
+  const std::array<int64_t, 3> grid = {c.grid[0], c.grid[1], c.grid[2]};
+  TILEVM_ASSIGN_OR_RETURN(Emitted emitted, GenerateFor(kernel, target, {}, expected, grid));
   const double emit_ms = lap();
   CompileRequest request;
   request.source = emitted.text;
@@ -149,7 +156,7 @@ absl::Status RunCase(const Device& device, const std::string& folder, const Case
   }
   std::vector<CuDevicePtr> memory(c.args.size());
   std::vector<uint64_t> scalars(c.args.size());
-  std::vector<void*> params;
+  std::vector<uint64_t> values;
   std::vector<vm::Buffer> buffers;
   std::vector<std::vector<uint8_t>> cpu = host;
   std::vector<vm::Arg> cpu_args;
@@ -159,7 +166,7 @@ absl::Status RunCase(const Device& device, const std::string& folder, const Case
     if (arg.kind == Argument::Kind::kTensor) {
       TILEVM_DRIVER_CALL(api, MemAlloc, &memory[i], host[i].size());
       TILEVM_DRIVER_CALL(api, MemcpyHtoD, memory[i], host[i].data(), host[i].size());
-      params.push_back(&memory[i]);
+      values.push_back(memory[i]);
       cpu_args.push_back(vm::Arg::InBuffer(static_cast<int32_t>(buffers.size())));
       vm::Buffer buffer;
       buffer.data = cpu[i].data();
@@ -169,10 +176,16 @@ absl::Status RunCase(const Device& device, const std::string& folder, const Case
       buffers.push_back(buffer);
     } else {
       scalars[i] = arg.kind == Argument::Kind::kFloat ? isa::ScalarFromDouble(arg.dtype, arg.number).bits : static_cast<uint64_t>(arg.count);
-      params.push_back(&scalars[i]);
+      values.push_back(scalars[i]);
       cpu_args.push_back(vm::Arg::Scalar(scalars[i]));
     }
   }
+  const launch::SliceValues slice = EvaluateSlice(emitted, kernel, values, grid, RangesOf(kernel, values, grid));
+  if (!slice.failed.empty()) return absl::InternalError(absl::StrCat("a check of the launch slice fails: ", slice.failed));
+  LaunchArguments arguments;
+  TILEVM_RETURN_IF_ERROR(arguments.Set(api, emitted, values, slice, grid, 0));
+  TILEVM_ASSIGN_OR_RETURN(const int64_t at_once, BlocksAtOnce(api, entry, emitted));
+  const std::array<int64_t, 3> blocks = LaunchedGrid(emitted, grid, at_once);
   CuEvent begin = nullptr, end = nullptr;
   TILEVM_DRIVER_CALL(api, EventCreate, &begin, 0);
   TILEVM_DRIVER_CALL(api, EventCreate, &end, 0);
@@ -181,8 +194,8 @@ absl::Status RunCase(const Device& device, const std::string& folder, const Case
   std::vector<std::vector<uint8_t>> got(c.args.size());
   for (int round = 0; round < 2; ++round) {
     TILEVM_DRIVER_CALL(api, EventRecord, begin, nullptr);
-    TILEVM_DRIVER_CALL(api, LaunchKernel, entry, c.grid[0], c.grid[1], c.grid[2], static_cast<unsigned>(emitted.threads), 1, 1,
-                       static_cast<unsigned>(emitted.smem_bytes), nullptr, params.data(), nullptr);
+    TILEVM_DRIVER_CALL(api, LaunchKernel, entry, static_cast<unsigned>(blocks[0]), static_cast<unsigned>(blocks[1]), static_cast<unsigned>(blocks[2]),
+                       static_cast<unsigned>(emitted.threads), 1, 1, static_cast<unsigned>(emitted.smem_bytes), nullptr, arguments.pointers(), nullptr);
     TILEVM_DRIVER_CALL(api, EventRecord, end, nullptr);
     TILEVM_DRIVER_CALL(api, EventSynchronize, end);
     TILEVM_DRIVER_CALL(api, EventElapsedTime, &ms, begin, end);

@@ -8,7 +8,6 @@
 #include "isa/status.h"
 
 namespace tilevm::gpu {
-namespace {
 
 int MapType(isa::DType dtype) {
   switch (dtype) {
@@ -25,7 +24,9 @@ int MapType(isa::DType dtype) {
   }
 }
 
-}  // namespace
+int MapSwizzle(int bytes) {
+  return bytes == 128 ? kTensorMapSwizzle128 : bytes == 64 ? kTensorMapSwizzle64 : bytes == 32 ? kTensorMapSwizzle32 : kTensorMapSwizzleNone;
+}
 
 absl::Status EncodeTensorMap(const Api& api, const launch::MapFields& fields, EncodedTensorMap& map) {
   if (api.TensorMapEncodeTiled == nullptr) return absl::FailedPreconditionError("the NVIDIA driver knows no tensor maps");
@@ -33,9 +34,8 @@ absl::Status EncodeTensorMap(const Api& api, const launch::MapFields& fields, En
   // The driver takes extents and strides of 64 bits of its own type.
   const std::vector<unsigned long long> extents(fields.extents.begin(), fields.extents.end()), strides(fields.strides.begin(), fields.strides.end());
   const std::vector<unsigned> box(fields.box.begin(), fields.box.end());
-  const int swizzle = fields.swizzle == 128 ? kTensorMapSwizzle128 : fields.swizzle == 64 ? kTensorMapSwizzle64 : fields.swizzle == 32 ? kTensorMapSwizzle32 : kTensorMapSwizzleNone;
   TILEVM_DRIVER_CALL(api, TensorMapEncodeTiled, map.bytes, MapType(fields.dtype), static_cast<unsigned>(extents.size()), reinterpret_cast<void*>(fields.address),
-                     extents.data(), strides.data(), box.data(), element_strides, kTensorMapNoInterleave, swizzle, kTensorMapPromotion256, kTensorMapFillZeros);
+                     extents.data(), strides.data(), box.data(), element_strides, kTensorMapNoInterleave, MapSwizzle(fields.swizzle), kTensorMapPromotion256, kTensorMapFillZeros);
   return absl::OkStatus();
 }
 
@@ -76,6 +76,29 @@ launch::SliceValues EvaluateSlice(const Emitted& emitted, const ir::Kernel& kern
     out.maps.clear();
   }
   return out;
+}
+
+absl::StatusOr<Emitted> GenerateFor(const ir::Kernel& kernel, const Target& target, GenerateOptions options, absl::Span<const uint64_t> values,
+                                    const std::array<int64_t, 3>& grid) {
+  absl::StatusOr<Emitted> emitted = Generate(kernel, target, options);
+  if (!options.promises.boxes) return emitted;
+  if (emitted.ok()) {
+    if (emitted->slice.empty()) return emitted;
+    if (EvaluateSlice(*emitted, kernel, values, grid, RangesOf(kernel, values, grid)).failed.empty()) return emitted;
+  } else if (emitted.status().code() != absl::StatusCode::kResourceExhausted && emitted.status().code() != absl::StatusCode::kUnimplemented) {
+    return emitted;
+  }
+  options.promises.boxes = false;
+  return Generate(kernel, target, options);
+}
+
+absl::StatusOr<int64_t> BlocksAtOnce(const Api& api, CuFunction function, const Emitted& emitted) {
+  int blocks = 0, multiprocessors = 0;
+  CuDevice device = 0;
+  TILEVM_DRIVER_CALL(api, CtxGetDevice, &device);
+  TILEVM_DRIVER_CALL(api, DeviceGetAttribute, &multiprocessors, kAttributeMultiprocessorCount, device);
+  TILEVM_DRIVER_CALL(api, OccupancyMaxActiveBlocks, &blocks, function, emitted.threads, static_cast<size_t>(emitted.smem_bytes));
+  return int64_t{blocks} * multiprocessors;
 }
 
 std::array<int64_t, 3> LaunchedGrid(const Emitted& emitted, const std::array<int64_t, 3>& grid, int64_t blocks_at_once) {

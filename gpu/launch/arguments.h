@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "gpu/compile/generate.h"
 #include "gpu/driver/api.h"
 #include "gpu/emit/emit.h"
 #include "specializer/analysis/launch_ranges.h"
@@ -21,6 +23,10 @@
 #include "specializer/launch/slice.h"
 
 namespace tilevm::gpu {
+
+// CUtensorMapDataType and CUtensorMapSwizzle.
+int MapType(isa::DType dtype);
+int MapSwizzle(int bytes);
 
 struct alignas(64) EncodedTensorMap {
   unsigned char bytes[128];
@@ -35,6 +41,12 @@ analysis::LaunchRanges RangesOf(const ir::Kernel& kernel, absl::Span<const uint6
 // The slice of a variant over these arguments; `failed` says why the variant is not for them. kernel: the one that the variant was generated from.
 launch::SliceValues EvaluateSlice(const Emitted& emitted, const ir::Kernel& kernel, absl::Span<const uint64_t> values, const std::array<int64_t, 3>& grid,
                                   const analysis::LaunchRanges& ranges);
+// The most special variant of the kernel, by its slice, that these arguments may take: with boxes if options say so and they fit, else without. no_alias
+// and trust_signs are the caller's to decide.
+absl::StatusOr<Emitted> GenerateFor(const ir::Kernel& kernel, const Target& target, GenerateOptions options, absl::Span<const uint64_t> values,
+                                    const std::array<int64_t, 3>& grid);
+// What the device runs of the kernel at once.
+absl::StatusOr<int64_t> BlocksAtOnce(const Api& api, CuFunction function, const Emitted& emitted);
 // Blocks that are launched for a grid of programs.
 std::array<int64_t, 3> LaunchedGrid(const Emitted& emitted, const std::array<int64_t, 3>& grid, int64_t blocks_at_once);
 

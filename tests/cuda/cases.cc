@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "frontends/asm/assemble.h"
 #include "frontends/triton/compile.h"
+#include "gpu/launch/arguments.h"
 #include "isa/eval.h"
 #include "isa/status.h"
 #include "specializer/analysis/launch_ranges.h"
@@ -128,6 +129,23 @@ gpu::Promises PromisesOf(const Case& one, const ir::Kernel& kernel) {
   }
   promises.trust_signs = analysis::LaunchRanges(kernel, scalars, {one.grid[0], one.grid[1], one.grid[2]}).DividendsAreNotNegative();
   return promises;
+}
+
+absl::StatusOr<gpu::Emitted> EmittedOf(const Case& one, const ir::Kernel& kernel, const gpu::Target& target) {
+  gpu::GenerateOptions options;
+  options.promises = PromisesOf(one, kernel);
+  options.line_directives = false;
+  std::vector<uint64_t> values;
+  // Buffers lie at multiples of 256.
+  if (absl::StatusOr<std::vector<vm::Arg>> args = ArgsOf(one, kernel); args.ok()) {
+    for (const vm::Arg& arg : *args) {
+      const bool buffer = arg.kind == vm::Arg::Kind::kBuffer;
+      values.push_back(buffer ? (static_cast<uint64_t>(arg.buffer) + 1) << 32 | static_cast<uint64_t>(arg.byte_offset) : arg.bits);
+    }
+  } else {
+    options.promises.boxes = false;
+  }
+  return gpu::GenerateFor(kernel, target, options, values, {one.grid[0], one.grid[1], one.grid[2]});
 }
 
 bool HasSameBits(const ir::Kernel& kernel) { return RegionHasSameBits(kernel, kernel.body); }

@@ -78,13 +78,12 @@ class Run {
         if (one.errors.empty() && one.pending.empty()) Fail(absl::StrCat(one.name, ": ", kernel.status().message()));
         continue;
       }
-      gpu::GenerateOptions generate;
-      generate.promises = PromisesOf(one, *kernel);
-      generate.line_directives = false;
       if (options_.show) {
+        gpu::GenerateOptions generate;
+        generate.promises = PromisesOf(one, *kernel);
         if (auto laid_out = gpu::LayOut(*kernel, *target, generate); laid_out.ok()) Say(layout::Print(*laid_out));
       }
-      absl::StatusOr<gpu::Emitted> emitted = gpu::Generate(*kernel, *target, generate);
+      absl::StatusOr<gpu::Emitted> emitted = EmittedOf(one, *kernel, *target);
       if (!emitted.ok()) {
         Fail(absl::StrCat(arch, " ", one.name, ": ", emitted.status().message()));
         continue;

@@ -35,6 +35,7 @@
 #include "absl/strings/strip.h"
 #include "gpu/device/headers.h"
 #include "gpu/driver/api.h"
+#include "gpu/launch/arguments.h"
 #include "gpu/nvrtc/nvrtc.h"
 #include "isa/status.h"
 #include "tests/cuda/cases.h"
@@ -246,12 +247,16 @@ absl::StatusOr<std::string> RunOnDevice(Device& device, const Job& job, const st
   for (const vm::Arg& arg : args) {
     values.push_back(arg.kind == vm::Arg::Kind::kBuffer ? base + static_cast<uint64_t>(image.offsets[static_cast<size_t>(arg.buffer)] + arg.byte_offset) : arg.bits);
   }
-  if (job.emitted.uses_records()) values.push_back(base + static_cast<uint64_t>(image.records));
-  std::vector<void*> params;
-  for (uint64_t& value : values) params.push_back(&value);
   if (one.grid[0] != 0 && one.grid[1] != 0 && one.grid[2] != 0) {
-    TILEVM_DRIVER_CALL(api, LaunchKernel, function, static_cast<unsigned>(one.grid[0]), static_cast<unsigned>(one.grid[1]), static_cast<unsigned>(one.grid[2]),
-                       static_cast<unsigned>(job.emitted.threads), 1, 1, static_cast<unsigned>(job.emitted.smem_bytes), nullptr, params.data(), nullptr);
+    const std::array<int64_t, 3> grid = {one.grid[0], one.grid[1], one.grid[2]};
+    const launch::SliceValues slice = gpu::EvaluateSlice(job.emitted, job.kernel, values, grid, gpu::RangesOf(job.kernel, values, grid));
+    if (!slice.failed.empty()) return absl::InternalError(absl::StrCat("a check of the launch slice fails: ", slice.failed));
+    gpu::LaunchArguments arguments;
+    TILEVM_RETURN_IF_ERROR(arguments.Set(api, job.emitted, values, slice, grid, base + static_cast<uint64_t>(image.records)));
+    TILEVM_ASSIGN_OR_RETURN(const int64_t at_once, gpu::BlocksAtOnce(api, function, job.emitted));
+    const std::array<int64_t, 3> blocks = gpu::LaunchedGrid(job.emitted, grid, at_once);
+    TILEVM_DRIVER_CALL(api, LaunchKernel, function, static_cast<unsigned>(blocks[0]), static_cast<unsigned>(blocks[1]), static_cast<unsigned>(blocks[2]),
+                       static_cast<unsigned>(job.emitted.threads), 1, 1, static_cast<unsigned>(job.emitted.smem_bytes), nullptr, arguments.pointers(), nullptr);
   }
   TILEVM_DRIVER_CALL(api, CtxSynchronize);
   TILEVM_DRIVER_CALL(api, MemcpyDtoH, image.bytes.data(), base, image.bytes.size());
@@ -405,10 +410,7 @@ class Runner {
           continue;
         }
         job.kernel = *std::move(kernel);
-        gpu::GenerateOptions generate;
-        generate.promises = PromisesOf(one, job.kernel);
-        generate.line_directives = false;
-        absl::StatusOr<gpu::Emitted> emitted = gpu::Generate(job.kernel, target, generate);
+        absl::StatusOr<gpu::Emitted> emitted = EmittedOf(one, job.kernel, target);
         if (!emitted.ok()) {
           Fail(job.name, emitted.status().message());
           continue;

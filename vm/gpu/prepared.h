@@ -59,6 +59,8 @@ class PreparedLaunch {
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const gpu::GpuKernel& kernel() const { return kernel_->kernel(); }
+  // What cuLaunchKernel gets: the addresses of the arguments as they stand.
+  void** arguments() const { return params_; }
 
  private:
   PreparedLaunch(std::shared_ptr<gpu::Device> device, std::shared_ptr<const CompiledKernel> source, std::shared_ptr<const gpu::LoadedKernel> kernel,
