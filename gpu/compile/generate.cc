@@ -1,6 +1,7 @@
 #include "gpu/compile/generate.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "gpu/compile/legalize.h"
@@ -8,6 +9,7 @@
 #include "specializer/analysis/access_plan.h"
 #include "specializer/analysis/axis_facts.h"
 #include "specializer/pipeline/carried_offsets.h"
+#include "specializer/pipeline/roles.h"
 #include "specializer/pipeline/schedule.h"
 
 namespace tilevm::gpu {
@@ -50,8 +52,24 @@ int64_t VectorOf(const layout::LayoutKernel& kernel, const analysis::AxisFacts& 
   return std::min({access.vector, kernel.LayoutOf(pointer).ContiguousElements(access.axis), std::max<int64_t>(widest, 1)});
 }
 
-pipeline::Schedule ScheduleOf(const layout::LayoutKernel& kernel, const analysis::AxisFacts& facts, const Target& target) {
-  return pipeline::MakeSchedule(kernel, {target.max_smem_per_block, target.number == 90, [&](const ir::Op& op) { return VectorOf(kernel, facts, op); }});
+// boxes: for a split into roles; null for none.
+pipeline::Schedule ScheduleOf(const layout::LayoutKernel& kernel, const analysis::AxisFacts& facts, const Target& target, const analysis::Boxes* boxes = nullptr,
+                              int64_t scratch = 0) {
+  pipeline::ScheduleOptions options;
+  options.max_smem = target.max_smem_per_block;
+  options.wgmma = target.number == 90;
+  options.vector = [&](const ir::Op& op) { return VectorOf(kernel, facts, op); };
+  options.boxes = boxes;
+  pipeline::Schedule schedule = pipeline::MakeSchedule(kernel, options);
+  if (boxes == nullptr) return schedule;
+  pipeline::AssignRoles(kernel, {boxes, target.max_smem_per_block, scratch, kernel.kernel.options.num_warps}, &schedule);
+  return schedule;
+}
+
+// Only where the copies may run ahead of everything that the kernel writes.
+std::unique_ptr<analysis::Boxes> BoxesOf(const layout::LayoutKernel& kernel, const Target& target, const GenerateOptions& options) {
+  if (target.number != 90 || !options.promises.boxes || !options.promises.no_alias || kernel.kernel.options.debug) return nullptr;
+  return std::make_unique<analysis::Boxes>(kernel.kernel);
 }
 
 int64_t DotCount(const ir::Region& region) {
@@ -92,6 +110,10 @@ absl::StatusOr<layout::LayoutKernel> LayOut(const ir::Kernel& given, const Targe
 
 pipeline::Schedule Plan(const layout::LayoutKernel& kernel, const Target& target, const GenerateOptions& options) {
   const analysis::AxisFacts facts(kernel.kernel, {.trust_signs = options.promises.trust_signs});
+  if (const std::unique_ptr<analysis::Boxes> boxes = BoxesOf(kernel, target, options)) {
+    pipeline::Schedule schedule = ScheduleOf(kernel, facts, target, boxes.get());
+    if (schedule.roles.groups > 0) return schedule;
+  }
   return ScheduleOf(kernel, facts, target);
 }
 
@@ -103,6 +125,20 @@ absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& t
   emit.line_directives = options.line_directives;
   emit.vector = [&](const ir::Op& op) { return VectorOf(kernel, facts, op); };
   emit.fast_f64 = target.number == 80 || target.number == 90 || target.number == 100;
+  // A split kernel whose other shared memory does not fit beside the rings gets shorter rings.
+  int64_t scratch = 0;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const std::unique_ptr<analysis::Boxes> boxes = BoxesOf(kernel, target, options);
+    if (boxes == nullptr) break;
+    const pipeline::Schedule schedule = ScheduleOf(kernel, facts, target, boxes.get(), scratch);
+    if (schedule.roles.groups == 0) break;
+    emit.schedule = &schedule;
+    emit.boxes = boxes.get();
+    TILEVM_ASSIGN_OR_RETURN(Emitted emitted, EmitCuda(kernel, emit));
+    if (emitted.smem_bytes <= target.max_smem_per_block) return emitted;
+    scratch = emitted.smem_bytes - schedule.roles.bytes;
+  }
+  emit.boxes = nullptr;
   const pipeline::Schedule schedule = ScheduleOf(kernel, facts, target);
   emit.schedule = &schedule;
   return EmitCuda(kernel, emit);

@@ -6,7 +6,11 @@ namespace tv {
 
 extern __shared__ __align__(1024) unsigned char shared_memory[];
 
+#ifdef TV_CONSUMERS  // threads that run the program; others of the CTA copy for them
+TV_DEV void barrier() { asm volatile("bar.sync 1, %0;" ::"n"(TV_CONSUMERS) : "memory"); }
+#else
 TV_DEV void barrier() { __syncthreads(); }
+#endif
 
 template <class T>
 TV_DEV T shuffle(T x, u32 lane) {

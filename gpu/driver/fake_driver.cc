@@ -58,10 +58,15 @@ FAKE cuDeviceGetAttribute(int* value, int attribute, CuDevice) {
 FAKE cuDeviceTotalMem_v2(size_t* bytes, CuDevice) { *bytes = size_t{1} << 30; return 0; }
 FAKE cuDevicePrimaryCtxRetain(CuContext* context, CuDevice) { CALL("cuDevicePrimaryCtxRetain"); *context = reinterpret_cast<CuContext>(&control); return 0; }
 FAKE cuDevicePrimaryCtxRelease_v2(CuDevice) { CALL("cuDevicePrimaryCtxRelease"); return 0; }
-FAKE cuCtxGetCurrent(CuContext* context) { *context = nullptr; return 0; }
+thread_local std::vector<CuContext> pushed;
+FAKE cuCtxGetCurrent(CuContext* context) { *context = pushed.empty() ? nullptr : pushed.back(); return 0; }
 FAKE cuCtxSetCurrent(CuContext) { return 0; }
-FAKE cuCtxPushCurrent_v2(CuContext) { return 0; }
-FAKE cuCtxPopCurrent_v2(CuContext* context) { *context = nullptr; return 0; }
+FAKE cuCtxPushCurrent_v2(CuContext context) { pushed.push_back(context); return 0; }
+FAKE cuCtxPopCurrent_v2(CuContext* context) {
+  cuCtxGetCurrent(context);
+  if (!pushed.empty()) pushed.pop_back();
+  return 0;
+}
 FAKE cuCtxGetDevice(CuDevice* device) { *device = 0; return 0; }
 FAKE cuCtxSynchronize() { CALL("cuCtxSynchronize"); return 0; }
 FAKE cuModuleLoadData(CuModule* module, const void* image) {
@@ -135,6 +140,7 @@ FAKE cuGraphDestroy(CuGraph) { return 0; }
 FAKE cuTensorMapEncodeTiled(void* map, int dtype, unsigned rank, void* address, const unsigned long long* extents, const unsigned long long* strides, const unsigned* box,
                             const unsigned*, int, int swizzle, int, int) {
   CALL("cuTensorMapEncodeTiled");
+  if (pushed.empty()) return 201;  // CUDA_ERROR_INVALID_CONTEXT
   FakeMap fields;
   fields.dtype = dtype;
   fields.swizzle = swizzle;

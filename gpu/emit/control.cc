@@ -28,6 +28,8 @@ absl::Status Printer::PrintRegion(const ir::Region& region, const ir::Op* owner)
   if (owner != nullptr) scratch_state_ = ScratchState::kUnknown;
   for (const ir::Op& op : region.ops) {
     if (plan != nullptr && op.results.size() == 1 && plan->only_ahead.count(op.results[0]) != 0) continue;
+    if (HasRoles() && roles().skipped.count(&op) != 0) continue;
+    if (consumed_ != nullptr && plan == consumed_) TakeRings(op);
     TILEVM_RETURN_IF_ERROR(PrintOp(op, owner, region));
   }
   if (owner != nullptr) scratch_state_ = ScratchState::kUnknown;
@@ -37,7 +39,7 @@ absl::Status Printer::PrintRegion(const ir::Region& region, const ir::Op* owner)
 
 absl::Status Printer::PrintFor(const ir::Op& op) {
   if (options_.schedule != nullptr) {
-    if (const pipeline::Loop* plan = options_.schedule->LoopOf(op.regions[0].args[0])) return PrintPipelinedFor(op, *plan);
+    if (const pipeline::Loop* plan = options_.schedule->LoopOf(op.regions[0].args[0])) return HasRoles() ? PrintConsumerFor(op, *plan) : PrintPipelinedFor(op, *plan);
   }
   const ir::Region& body = op.regions[0];
   for (size_t i = 0; i < op.results.size(); ++i) Line(Declared(op.results[i]), " = ", Name(op.operands[3 + i]), ";");
@@ -47,14 +49,18 @@ absl::Status Printer::PrintFor(const ir::Op& op) {
   CollectAccesses(body, pending_);
   const std::string iv = Name(body.args[0]), type = CudaType(TypeOf(body.args[0]).elem), trips = absl::StrCat("trips", next_label_++);
   const std::string step = op.FindAttr("step") != nullptr ? absl::StrCat(op.IntAttr("step")) : Name(op.operands[2]);
+  const bool counted = HasRoles() && roles().trips.count(body.args[0]) != 0;
+  if (counted) Line("i32 ", iv, "_trip = 0;");
   Line(type, " ", iv, " = ", Name(op.operands[0]), ";");
   Line("#pragma unroll 1");
   Line("for (u64 ", trips, " = trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, "); ", trips, " != 0; --", trips, ", ", iv, " = add(", iv,
-       ", static_cast<", type, ">(", step, "))) {");
+       ", static_cast<", type, ">(", step, "))", counted ? absl::StrCat(", ++", iv, "_trip") : "", ") {");
   ++depth_;
+  ++loops_;
   const size_t scope = materialised_.size();
   TILEVM_RETURN_IF_ERROR(PrintRegion(body, &op));
   EndScope(scope);
+  --loops_;
   --depth_;
   Line("}");
   pending_.Join(before);
@@ -69,11 +75,13 @@ absl::Status Printer::PrintWhile(const ir::Op& op) {
   }
   Line("while (true) {");
   ++depth_;
+  ++loops_;
   const size_t scope = materialised_.size();
   TILEVM_RETURN_IF_ERROR(PrintRegion(op.regions[0], &op));
   const Pending at_test = pending_;
   TILEVM_RETURN_IF_ERROR(PrintRegion(op.regions[1], &op));
   EndScope(scope);
+  --loops_;
   --depth_;
   Line("}");
   pending_ = at_test;  // the loop is left there

@@ -23,7 +23,10 @@ bool IsReserved(const std::string& name) {
       "exp", "log", "sin", "cos", "sqrt", "abs", "add", "sub", "mul", "load", "store", "where", "cast", "map", "pack", "reduce", "arange", "splat", "zeros",
       "round", "floor", "ceil", "tan", "erf", "lt", "le", "gt", "ge", "eq", "ne", "neg", "mod", "fma", "min", "max", "index", "tv", "barrier", "packed",
       "f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "same", "pick", "number", "stored", "shuffle", "join", "constant",
-      "relabel", "convert", "maximum", "minimum", "exp2", "log2", "tanh", "rsqrt", "invert", "bitcast", "fragment", "mma", "r", "i", "wide", "y0", "y1", "yn", "j0", "j1", "jn"};
+      "relabel", "convert", "maximum", "minimum", "exp2", "log2", "tanh", "rsqrt", "invert", "bitcast", "program", "programs", "grid_x", "grid_y", "grid_z", "fragment", "mma", "r", "i", "wide", "y0", "y1", "yn", "j0", "j1", "jn"};
+  // ring0, map12: of a kernel that is split.
+  const size_t digits = name.find_first_of("0123456789");
+  if (digits != std::string::npos && (name.substr(0, digits) == "ring" || name.substr(0, digits) == "map")) return true;
   return kWords->count(name) != 0;
 }
 
@@ -103,19 +106,28 @@ absl::StatusOr<Emitted> Printer::Run() {
   CollectAccesses(kernel().body, kernel_accesses_);
   std::string params;
   for (const ir::Param& param : kernel().params) absl::StrAppend(&params, params.empty() ? "" : ", ", Declared(param.value));
-  TILEVM_RETURN_IF_ERROR(PrintRegion(kernel().body, nullptr));
+  if (HasRoles()) TILEVM_RETURN_IF_ERROR(PrintRoles());
+  else TILEVM_RETURN_IF_ERROR(PrintRegion(kernel().body, nullptr));
 
+  for (size_t i = 0; i < maps_.size(); ++i) absl::StrAppend(&params, params.empty() ? "" : ", ", "const __grid_constant__ TensorMap map", i);
+  if (HasRoles() && roles().persistent) absl::StrAppend(&params, params.empty() ? "" : ", ", "u32 grid_x, u32 grid_y, u32 grid_z");
   if (!formats_.empty()) absl::StrAppend(&params, params.empty() ? "" : ", ", "Records* tv_records");
   Emitted out;
   out.records = formats_;
   out.entry = Identifier(kernel().name);
   if (IsReserved(out.entry)) out.entry += "_kernel";
-  out.threads = 32 * options_.num_warps;
+  out.threads = 32 * options_.num_warps + (HasRoles() ? 128 : 0);
   out.smem_bytes = smem_bytes_;
   out.smem_buffers = smem_buffers_;
   out.smem_loc = smem_loc_;
-  out.text = absl::StrCat("#include \"device/all.cuh\"\nusing namespace tv;\n", declarations_, "extern \"C\" __global__ void __launch_bounds__(", out.threads,
-                          ") ", out.entry, "(", params, ") {\n", prologue_, body_, "}\n");
+  if (HasRoles()) {
+    out.slice = options_.boxes->slice();
+    out.exact = options_.boxes->exact();
+    out.persistent = roles().persistent;
+  }
+  const std::string head = HasRoles() ? absl::StrCat("#define TV_CONSUMERS ", 128 * roles().groups, "\n#include \"device/boxes.cuh\"\n") : "";
+  out.text = absl::StrCat(head, "#include \"device/all.cuh\"\nusing namespace tv;\n", declarations_, "extern \"C\" __global__ void __launch_bounds__(", out.threads,
+                          HasRoles() ? ", 1) " : ") ", out.entry, "(", params, ") {\n", prologue_, body_, "}\n");
   return out;
 }
 

@@ -26,6 +26,7 @@ struct EmitOptions {
   bool line_directives = true;
   bool fast_f64 = false;                         // the target does f64 at half the rate of f32
   const pipeline::Schedule* schedule = nullptr;  // loops whose loads run ahead; none if null
+  analysis::Boxes* boxes = nullptr;              // of the kernel, where the schedule has roles
 };
 
 struct Emitted {

@@ -195,8 +195,7 @@ std::string Printer::OperandOfDot(const ir::Op& op, int i, const std::string& ta
       const pipeline::Copy& copy = *options_.schedule->CopyOf(found->second.copy);
       const int axis = found->second.transposed ? 1 - copy.axis : copy.axis;
       const bool turned = axis != (i == 0 ? 1 : 0);
-      return absl::StrCat("Shared", std::string(1, side), "<", table, ", ", RowsTable(TypeOf(id), axis), ", ", turned ? "true" : "false", ", ", elem, ">(", slot_, " + ",
-                          copy.offset, ")");
+      return absl::StrCat("Shared", std::string(1, side), "<", table, ", ", RowsTable(TypeOf(id), axis), ", ", turned ? "true" : "false", ", ", elem, ">(", BufferOf(copy), ")");
     }
   }
   return absl::StrCat("Register", std::string(1, side), "<", table, ", ", elem, ">{", Name(id), ".v}");
@@ -283,12 +282,13 @@ absl::Status Printer::PrintOp(const ir::Op& op, const ir::Op* owner, const ir::R
       }
       return absl::OkStatus();
     case Op::kProgramId: case Op::kNumPrograms:
-      Line("const i32 ", Name(result), " = ", isa::Mnemonic(op.op), "<", op.IntAttr("axis"), ">();");
+      if (HasRoles() && roles().persistent) Line("const i32 ", Name(result), " = static_cast<i32>(programs.", op.op == Op::kProgramId ? "index" : "size", "[", op.IntAttr("axis"), "]);");
+      else Line("const i32 ", Name(result), " = ", isa::Mnemonic(op.op), "<", op.IntAttr("axis"), ">();");
       return absl::OkStatus();
     case Op::kBroadcast: case Op::kReshape: case Op::kExpandDims: case Op::kPermute: return PrintShape(op);
     case Op::kConvertLayout: return PrintConvert(op);
     case Op::kLoad: return PrintLoad(op);
-    case Op::kStore: return PrintStore(op);
+    case Op::kStore: return HasRoles() && roles().box_stores.count(&op) != 0 ? PrintBoxStore(op) : PrintStore(op);
     case Op::kReduce: return PrintReduce(op);
     case Op::kScan: return PrintScan(op);
     case Op::kMapElementwise: return PrintMap(op);

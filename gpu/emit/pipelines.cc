@@ -59,7 +59,7 @@ bool Printer::ReadBuffer(ir::ValueId id) {
   const int64_t vector = std::min<int64_t>(LayoutOf(id).ContiguousElements(axis), 16 / elem_bytes);
   Line(Declared(id), ";");
   OpenRegisterLoop(LayoutOf(id).register_count(), vector);
-  Line("read_shared<", vector, ">(", Name(id), ".v + r, ", slot_, " + ", copy->offset, " + ", table, "::at(", table, "::thread(), r));");
+  Line("read_shared<", vector, ">(", Name(id), ".v + r, ", BufferOf(*copy), " + ", table, "::at(", table, "::thread(), r));");
   CloseRegisterLoop();
   return true;
 }

@@ -103,6 +103,20 @@ class Printer {
   std::string WriteOperand(const ir::Op& op, const pipeline::Wgmma& plan);
   absl::Status PrintPipelinedFor(const ir::Op& op, const pipeline::Loop& plan);
 
+  // --- roles.cc ---
+  bool HasRoles() const { return options_.schedule != nullptr && options_.schedule->roles.groups > 0; }
+  const pipeline::Roles& roles() const { return options_.schedule->roles; }
+  std::string BufferOf(const pipeline::Copy& copy) const;  // address of the buffer that the body reads
+  absl::Status PrintRoles();                              // the kernel's body, split
+  absl::Status PrintProducer(const ir::Region& region);
+  absl::Status PrintProducerFor(const ir::Op& op, const pipeline::Loop* plan);
+  absl::Status PrintConsumerFor(const ir::Op& op, const pipeline::Loop& plan);
+  absl::Status PrintBoxStore(const ir::Op& op);
+  std::string Coordinate(const analysis::Polynomial& polynomial, int64_t plus);
+  std::set<int> RingsOf(const ir::Op& op) const;          // that the op, or what is in it, reads
+  void TakeRings(const ir::Op& op);                       // before an op of a loop's body: waits for slots that it is the first to read
+  int UseBox(const ir::Op& access, const std::map<int, int64_t>& size, int swizzle);  // by axis of the tile
+
   // --- ops ---
   absl::Status PrintRegion(const ir::Region& region, const ir::Op* owner);
   absl::Status PrintOp(const ir::Op& op, const ir::Op* owner, const ir::Region& region);
@@ -178,6 +192,10 @@ class Printer {
   std::string add_flag_;                                  // set while a deferred dot's sum starts from zero: 0 in the first iteration
   ir::ValueId deferred_ = ir::kNoValue;                   // result of the dot that the loop being printed leaves running
   std::string slot_;                                      // variable with the address of the slot that the body reads
+  const pipeline::Loop* consumed_ = nullptr;              // loop of a split kernel whose body is printed
+  int loops_ = 0;                                         // around the op that is printed
+  std::set<int> taken_rings_;                             // whose slots of this iteration have been waited for
+  std::map<const ir::Op*, int> maps_;                     // numbers of the tensor maps in use
   std::vector<std::vector<const ir::Op*>> uses_;
   std::vector<const ir::Op*> def_;
   std::vector<const ir::Op*> lazy_;                       // by value: the op that is printed where the value is used; null for variables

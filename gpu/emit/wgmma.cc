@@ -106,7 +106,7 @@ std::string Printer::WriteOperand(const ir::Op& op, const pipeline::Wgmma& plan)
   if (copy != nullptr) {
     const pipeline::TurnedLayouts turned = pipeline::TurnedLayoutsOf(type.shape, elem_bytes, options_.num_warps);
     const std::string read = BufferTable(turned.read, layout::SwizzledRows(type.shape, transposed ? 1 - copy->axis : copy->axis, elem_bytes), elem_bytes);
-    Line("turn_rows<", read, ", ", BufferTable(turned.write, rows, elem_bytes), ", ", turned.read.register_count(), ", ", elem_bytes, ">(", slot_, " + ", copy->offset, ", ", to, ");");
+    Line("turn_rows<", read, ", ", BufferTable(turned.write, rows, elem_bytes), ", ", turned.read.register_count(), ", ", elem_bytes, ">(", BufferOf(*copy), ", ", to, ");");
   } else {
     const layout::LinearLayout& where = LayoutOf(value);
     const int64_t vector = SharedVector(where, rows, elem_bytes);
@@ -135,7 +135,7 @@ absl::Status Printer::PrintWgmma(const ir::Op& op, const pipeline::Wgmma& plan, 
       if (found == options_.schedule->operands.end()) continue;
       const pipeline::Copy& copy = *options_.schedule->CopyOf(found->second.copy);
       axis = found->second.transposed ? 1 - copy.axis : copy.axis;
-      matrix.address = absl::StrCat(slot_, " + ", copy.offset);
+      matrix.address = BufferOf(copy);
     }
     matrix.k_major = axis == (i == 0 ? 1 : 0);
     matrix.rows = type.shape[1 - axis];

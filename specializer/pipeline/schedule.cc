@@ -164,6 +164,10 @@ class Scheduler {
       copy.axis = where.ContiguousElements(0) > where.ContiguousElements(1) ? 0 : 1;
       copy.vector = std::min<int64_t>(options_.vector ? options_.vector(op) : 1, 16 / elem_bytes);
       copy.staged = copy.vector * elem_bytes < 4;
+      if (const analysis::Box* box = options_.boxes == nullptr ? nullptr : options_.boxes->Of(op); box != nullptr && !box->dims.empty() && box->dims[0].axis >= 0) {
+        copy.axis = box->dims[0].axis;
+        copy.staged = false;
+      }
       if (type.shape[copy.axis] * elem_bytes < 32) continue;
       Loop tried = plan;
       if (!Need(op.operands[0], loop, tried, body) || !Need(op.operand(1), loop, tried, body)) continue;

@@ -30,6 +30,7 @@
 #include <string>
 #include <vector>
 
+#include "specializer/analysis/boxes.h"
 #include "specializer/layout/assign.h"
 #include "specializer/pipeline/wgmma_plan.h"
 
@@ -42,6 +43,7 @@ struct Copy {
   bool staged = false;               // through registers
   layout::SharedLayout shared;
   int64_t offset = 0, bytes = 0;     // within a slot
+  int ring = -1;                     // index into Roles::rings, if the kernel is split into roles
 };
 
 struct Loop {
@@ -62,8 +64,30 @@ struct Operand {
   bool transposed = false;           // the dot sees the tile with its axes swapped
 };
 
+// A ring of slots of its own for the copies that one dot reads (or several that share an operand); loops with equal slots take turns in one.
+struct Ring {
+  int stages = 0;
+  int64_t slot_bytes = 0, bytes = 0;   // of a slot, with its padding and as copied
+  int64_t offset = 0, barriers = 0;    // in shared memory: of the first slot, of the barriers (two of 8 bytes for each slot)
+  bool by_wgmma = true;                // nothing but wgmma reads it: one thread of a warpgroup releases a slot for all
+};
+
+// A kernel split into roles (roles.h): a warp that copies boxes by tensor maps, and the warps that compute.
+struct Roles {
+  int groups = 0;                                      // of warps that compute; 0: the kernel is not split
+  bool persistent = false;                             // one CTA may run several programs, one after the other
+  std::vector<Ring> rings;
+  int64_t store_offset = 0, bytes = 0;                 // buffer of box stores; end of rings, barriers and that buffer
+  std::set<ir::ValueId> produced;                      // scalars that the copying warp computes too
+  std::map<ir::ValueId, std::vector<int>> carried;     // by induction variable: scalars that its loops around carry
+  std::set<const ir::Op*> around;                      // loops and branches around loops with copies
+  std::set<ir::ValueId> trips;                         // induction variables of loops whose iterations box stores count
+  std::set<const ir::Op*> box_stores, skipped;         // stores by tensor maps; ops that only addresses and masks of boxes need
+};
+
 struct Schedule {
   std::vector<Loop> loops;
+  Roles roles;
   std::map<ir::ValueId, Wgmma> wgmma;                       // by result of the dot
   std::map<std::pair<ir::ValueId, int>, Operand> operands;  // by result of the dot and index of the operand
   std::set<ir::ValueId> not_printed;                        // changes of layout that only such operands use
@@ -77,6 +101,7 @@ struct ScheduleOptions {
   int64_t max_smem = 0;
   bool wgmma = false;
   std::function<int64_t(const ir::Op&)> vector;  // registers that one access of a load may move
+  const analysis::Boxes* boxes = nullptr;        // buffers of boxes lie along their innermost dimension; the schedule is good for AssignRoles only
 };
 Schedule MakeSchedule(const layout::LayoutKernel& kernel, const ScheduleOptions& options);
 

@@ -96,7 +96,8 @@ absl::Status PreparedLaunch::Settle(bool ranges_changed) {
       return absl::InvalidArgumentError(absl::StrCat("with this value ", slice.failed, "; it was otherwise when the launch was prepared; prepare it anew"));
     }
   }
-  // Nobody would read what the kernel prints.
+  // The driver encodes maps for the current context. Nobody would read what the kernel prints.
+  const gpu::ScopedContext scoped(api_, context_);
   TILEVM_RETURN_IF_ERROR(arguments_.Set(api_, emitted, values_, slice, grid_, 0));
   if (ranges.has_value()) ranges_ = std::move(ranges);
   params_ = arguments_.pointers();

@@ -364,6 +364,8 @@ class GpuRunner : public host::DeviceRunner {
       slice = gpu::EvaluateSlice(emitted, kernel.kernel, values, grid, gpu::RangesOf(kernel.kernel, values, grid));
       if (!slice.failed.empty()) return absl::InternalError(absl::StrCat("kernel ", kernel.kernel.name, ": what held in main memory does not on the device: ", slice.failed));
     }
+    TILEVM_ASSIGN_OR_RETURN(const gpu::CuContext context, device_->context());
+    const gpu::ScopedContext scoped(device_->api(), context);  // the driver encodes maps for the current context
     return arguments.Set(device_->api(), emitted, values, slice, grid, records);
   }
 

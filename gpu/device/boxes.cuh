@@ -1,0 +1,146 @@
+// Boxes of arrays copied by tensor maps (TMA), and the rings of buffers that a producer fills with them for consumers (sm_90).
+//
+// A ring has Stages slots. Each slot has two barriers (mbarrier): `full` completes when the bytes of its copies have arrived, `empty` when every consumer has
+// released it. Both sides walk the slots in order and keep their own place; the parity of a barrier's phase flips with every round. Protocol:
+//
+//   producer:  wait_empty; expect(bytes); load_box... into address(), completing on full(); advance
+//   consumer:  wait_full; read address(); release; advance
+#pragma once
+#include "device/copy_async.cuh"
+#include "device/wgmma.cuh"
+
+namespace tv {
+
+// What cuTensorMapEncodeTiled makes.
+struct alignas(64) TensorMap { u64 words[16]; };
+
+TV_DEV void prefetch_map(const TensorMap* map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory"); }
+
+TV_DEV void barrier_init(u32 barrier, u32 arrivals) { asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory"); }
+// Barriers made so far are seen by the copies.
+TV_DEV void barriers_made() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+TV_DEV void barrier_expect(u32 barrier, u32 bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+TV_DEV void barrier_arrive(u32 barrier) { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory"); }
+TV_DEV bool barrier_passed(u32 barrier, u32 parity) {
+  u32 passed;
+  asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}" : "=r"(passed) : "r"(barrier), "r"(parity) : "memory");
+  return passed != 0;
+}
+TV_DEV void barrier_wait(u32 barrier, u32 parity) {
+  while (!barrier_passed(barrier, parity)) {}
+}
+
+template <u32 Stages, u32 SlotBytes>
+struct Ring {
+  u32 slots, barriers;  // addresses of the first slot and of the first full barrier
+  u32 slot = 0, round = 0;
+  u32 oldest = 0, held = 0;  // slots that a consumer has not released yet
+
+  TV_DEV Ring(u32 slots, u32 barriers) : slots(slots), barriers(barriers) {}
+  TV_DEV void init(u32 consumers) const {
+    for (u32 i = 0; i < Stages; ++i) {
+      barrier_init(barriers + 8 * i, 1);
+      barrier_init(barriers + 8 * (Stages + i), consumers);
+    }
+  }
+  TV_DEV u32 address() const { return slots + slot * SlotBytes; }
+  TV_DEV u32 full() const { return barriers + 8 * slot; }
+  TV_DEV u32 empty() const { return barriers + 8 * (Stages + slot); }
+  TV_DEV void advance() {
+    if (++slot == Stages) {
+      slot = 0;
+      round ^= 1;
+    }
+  }
+
+  // The producer's side; the first round finds all slots empty.
+  TV_DEV void wait_empty() const { barrier_wait(empty(), round ^ 1); }
+  TV_DEV void expect(u32 bytes) const { barrier_expect(full(), bytes); }
+
+  // The consumer's side.
+  TV_DEV void wait_full() {
+    barrier_wait(full(), round);
+    ++held;
+  }
+  // The oldest slot that is held, if more than `Keep` are; by the threads for which `by` holds.
+  template <u32 Keep>
+  TV_DEV void release(bool by) {
+    if (held > Keep) {
+      if (by) barrier_arrive(barriers + 8 * (Stages + oldest));
+      oldest = oldest + 1 == Stages ? 0 : oldest + 1;
+      --held;
+    }
+  }
+};
+
+// A box into shared memory; its bytes complete on the barrier. Coordinates: innermost first.
+TV_DEV void load_box(u32 to, const TensorMap* map, u32 barrier, i32 x0) {
+  asm volatile("cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3}], [%2];" ::"r"(to), "l"(map), "r"(barrier), "r"(x0) : "memory");
+}
+TV_DEV void load_box(u32 to, const TensorMap* map, u32 barrier, i32 x0, i32 x1) {
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(to), "l"(map), "r"(barrier), "r"(x0),
+               "r"(x1)
+               : "memory");
+}
+TV_DEV void load_box(u32 to, const TensorMap* map, u32 barrier, i32 x0, i32 x1, i32 x2) {
+  asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];" ::"r"(to), "l"(map), "r"(barrier), "r"(x0),
+               "r"(x1), "r"(x2)
+               : "memory");
+}
+TV_DEV void load_box(u32 to, const TensorMap* map, u32 barrier, i32 x0, i32 x1, i32 x2, i32 x3) {
+  asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(to), "l"(map), "r"(barrier),
+               "r"(x0), "r"(x1), "r"(x2), "r"(x3)
+               : "memory");
+}
+TV_DEV void load_box(u32 to, const TensorMap* map, u32 barrier, i32 x0, i32 x1, i32 x2, i32 x3, i32 x4) {
+  asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6, %7}], [%2];" ::"r"(to), "l"(map), "r"(barrier),
+               "r"(x0), "r"(x1), "r"(x2), "r"(x3), "r"(x4)
+               : "memory");
+}
+
+// A box from shared memory, clipped at the array's extents; asynchronous, in groups of the thread that starts it.
+TV_DEV void store_box(const TensorMap* map, u32 from, i32 x0) {
+  asm volatile("cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%0, {%2}], [%1];" ::"l"(map), "r"(from), "r"(x0) : "memory");
+}
+TV_DEV void store_box(const TensorMap* map, u32 from, i32 x0, i32 x1) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map), "r"(from), "r"(x0), "r"(x1) : "memory");
+}
+TV_DEV void store_box(const TensorMap* map, u32 from, i32 x0, i32 x1, i32 x2) {
+  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%2, %3, %4}], [%1];" ::"l"(map), "r"(from), "r"(x0), "r"(x1), "r"(x2) : "memory");
+}
+TV_DEV void store_box(const TensorMap* map, u32 from, i32 x0, i32 x1, i32 x2, i32 x3) {
+  asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"(map), "r"(from), "r"(x0), "r"(x1), "r"(x2), "r"(x3) : "memory");
+}
+TV_DEV void store_box(const TensorMap* map, u32 from, i32 x0, i32 x1, i32 x2, i32 x3, i32 x4) {
+  asm volatile("cp.async.bulk.tensor.5d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5, %6}], [%1];" ::"l"(map), "r"(from), "r"(x0), "r"(x1), "r"(x2), "r"(x3), "r"(x4)
+               : "memory");
+}
+TV_DEV void boxes_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+// Until the shared memory behind this thread's stores may be written again.
+TV_DEV void boxes_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
+// Until they are done.
+TV_DEV void boxes_written() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
+
+// Registers move from the producer's warps to the consumers'.
+template <int N>
+TV_DEV void fewer_registers() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N)); }
+template <int N>
+TV_DEV void more_registers() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(N)); }
+
+// Of the 128 threads of this warpgroup. Barrier 0 is the whole CTA's, 1 the consumers'.
+TV_DEV void group_barrier() { asm volatile("bar.sync %0, 128;" ::"r"(2 + (threadIdx.x >> 7)) : "memory"); }
+
+// The programs that one CTA runs, one after the other, where there are more than fit the device: from its own number on, in steps of the number of CTAs.
+struct Programs {
+  u32 size[3], index[3];
+  TV_DEV void set(u32 number) {
+    index[0] = number % size[0];
+    index[1] = number / size[0] % size[1];
+    index[2] = number / size[0] / size[1];
+  }
+  TV_DEV u32 count() const { return size[0] * size[1] * size[2]; }
+};
+
+}  // namespace tv

@@ -1,0 +1,349 @@
+// A kernel split into a producer of boxes and consumers (specializer/pipeline/roles.h; device/boxes.cuh has the mechanisms):
+//
+//   #define TV_CONSUMERS 256
+//   kernel(params, const __grid_constant__ TensorMap map0, map1, u32 grid_x, grid_y, grid_z) {
+//     Ring<4, 49152> ring0(shared_address() + 0, shared_address() + 196608);
+//     if (threadIdx.x == 0) { ring0.init(2); barriers_made(); }
+//     __syncthreads();
+//     if (threadIdx.x >= 256) {
+//       fewer_registers<40>();
+//       if (threadIdx.x == 256) for (each program of this CTA) { the producer's slice }
+//     } else {
+//       more_registers<232>();
+//       for (each program of this CTA) { the program }
+//     }
+//   }
+//
+// The kernel has one exit: with a second one the assembler gives up on moving registers.
+#include "gpu/emit/printer.h"
+#include "isa/status.h"
+
+namespace tilevm::gpu {
+
+using isa::Op;
+
+std::string Printer::BufferOf(const pipeline::Copy& copy) const {
+  if (copy.ring >= 0) return absl::StrCat("ring", copy.ring, ".address() + ", copy.offset);
+  return absl::StrCat(slot_, " + ", copy.offset);
+}
+
+absl::Status Printer::PrintRoles() {
+  const int consumers = 128 * roles().groups;
+  std::string init;
+  for (size_t i = 0; i < roles().rings.size(); ++i) {
+    const pipeline::Ring& ring = roles().rings[i];
+    Line("Ring<", ring.stages, ", ", ring.slot_bytes, "> ring", i, "(shared_address() + ", ring.offset, ", shared_address() + ", ring.barriers, ");");
+    absl::StrAppend(&init, "ring", i, ".init(", ring.by_wgmma ? roles().groups : consumers, "); ");
+  }
+  Line("if (threadIdx.x == 0) { ", init, "barriers_made(); }");
+  Line("__syncthreads();");
+  if (roles().persistent) Line("Programs programs{{grid_x, grid_y, grid_z}, {0, 0, 0}};");
+  auto each_program = [&](const std::string& more) {
+    if (roles().persistent) {
+      Line(more, "for (u32 program = blockIdx.x; program < programs.count(); program += gridDim.x) {");
+      Line("  programs.set(program);");
+    } else {
+      Line(more.empty() ? "{" : more + "{");
+    }
+    ++depth_;
+  };
+  // A register more for a thread of 128 is one less for another: 65536 in all.
+  const int fewer = roles().groups == 1 ? 56 : roles().groups == 2 ? 40 : 32, more = roles().groups == 1 ? 240 : roles().groups == 2 ? 232 : 160;
+  Line("if (threadIdx.x >= ", consumers, ") {");
+  ++depth_;
+  Line("fewer_registers<", fewer, ">();");
+  each_program(absl::StrCat("if (threadIdx.x == ", consumers, ") "));
+  TILEVM_RETURN_IF_ERROR(PrintProducer(kernel().body));
+  --depth_;
+  Line("}");
+  --depth_;
+  Line("} else {");
+  ++depth_;
+  Line("more_registers<", more, ">();");
+  each_program("");
+  scratch_ = roles().bytes;
+  UseShared(0);
+  if (smem_bytes_ < roles().bytes) smem_bytes_ = roles().bytes;
+  const size_t start = body_.size();
+  TILEVM_RETURN_IF_ERROR(PrintRegion(kernel().body, nullptr));
+  // Programs share the scratch, if there is any.
+  if (roles().persistent && smem_bytes_ > roles().bytes) body_.insert(start, absl::StrCat(std::string(2 * depth_, ' '), "barrier();\n"));
+  --depth_;
+  Line("}");
+  if (!roles().box_stores.empty()) Line("boxes_written();");
+  --depth_;
+  Line("}");
+  return absl::OkStatus();
+}
+
+// --- the producer ---
+
+absl::Status Printer::PrintProducer(const ir::Region& region) {
+  for (const ir::Op& op : region.ops) {
+    if (op.results.size() == 1 && roles().produced.count(op.results[0]) != 0) {
+      TILEVM_RETURN_IF_ERROR(PrintOp(op, nullptr, region));
+      continue;
+    }
+    if (op.op == Op::kFor) {
+      const pipeline::Loop* plan = options_.schedule->LoopOf(op.regions[0].args[0]);
+      if (plan != nullptr || roles().around.count(&op) != 0) TILEVM_RETURN_IF_ERROR(PrintProducerFor(op, plan));
+    } else if (op.op == Op::kIf && roles().around.count(&op) != 0) {
+      Line("if (", Name(op.operands[0]), ") {");
+      for (int i : {0, 1}) {
+        ++depth_;
+        TILEVM_RETURN_IF_ERROR(PrintProducer(op.regions[i]));
+        --depth_;
+        Line(i == 0 ? "} else {" : "}");
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Printer::PrintProducerFor(const ir::Op& op, const pipeline::Loop* plan) {
+  const ir::Region& body = op.regions[0];
+  std::vector<std::string> targets;
+  std::vector<ir::ValueId> values;
+  if (auto carried = roles().carried.find(body.args[0]); carried != roles().carried.end()) {
+    for (int i : carried->second) {
+      Line(Declared(op.results[i]), " = ", Name(op.operands[3 + i]), ";");
+      names_[body.args[1 + i]] = Name(op.results[i]);
+      targets.push_back(Name(op.results[i]));
+      values.push_back(body.ops.back().operands[i]);
+    }
+  }
+  const std::string iv = Name(body.args[0]), type = CudaType(TypeOf(body.args[0]).elem), left = absl::StrCat("left", next_label_++), trip = iv + "_trip";
+  const std::string step = op.FindAttr("step") != nullptr ? absl::StrCat(op.IntAttr("step")) : Name(op.operands[2]);
+  Line(type, " ", iv, " = ", Name(op.operands[0]), ";");
+  Line("i32 ", trip, " = 0;");
+  Line("#pragma unroll 1");
+  Line("for (u64 ", left, " = trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, "); ", left, " != 0; --", left, ", ++", trip, ", ", iv, " = add(", iv,
+       ", static_cast<", type, ">(", step, "))) {");
+  ++depth_;
+  TILEVM_RETURN_IF_ERROR(PrintProducer(body));
+  if (plan != nullptr) {
+    // Ring by ring in the order in which the program reads them.
+    std::vector<int> order;
+    for (const ir::Op& inner : body.ops) {
+      for (int ring : RingsOf(inner)) {
+        if (std::find(order.begin(), order.end(), ring) == order.end()) order.push_back(ring);
+      }
+    }
+    for (int number : order) {
+      const std::string ring = absl::StrCat("ring", number);
+      Line(ring, ".wait_empty();");
+      Line(ring, ".expect(", roles().rings[number].bytes, ");");
+      for (const pipeline::Copy& copy : plan->copies) {
+        if (copy.ring != number) continue;
+        const ir::Op& load = *def_[copy.value];
+        const analysis::Box& box = *options_.boxes->Of(load);
+        const isa::Type& type = TypeOf(copy.value);
+        const int64_t elem_bytes = isa::StorageBytes(type.elem), panel = std::min<int64_t>(type.shape[copy.axis], 128 / elem_bytes), rows = type.shape[1 - copy.axis];
+        const int64_t part = std::min<int64_t>(rows, 256);
+        const int map = UseBox(load, {{copy.axis, panel}, {1 - copy.axis, part}}, static_cast<int>(panel * elem_bytes));
+        Place(load.loc);
+        for (int64_t at = 0; at < type.shape[copy.axis]; at += panel) {
+          for (int64_t row = 0; row < rows; row += part) {
+            std::string coordinates;
+            for (const analysis::BoxDim& dim : box.dims) absl::StrAppend(&coordinates, ", ", Coordinate(dim.start, dim.axis == copy.axis ? at : dim.axis == 1 - copy.axis ? row : 0));
+            Line("load_box(", ring, ".address() + ", copy.offset + (at / panel * rows + row) * panel * elem_bytes, ", &map", map, ", ", ring, ".full()", coordinates, ");");
+          }
+        }
+      }
+      Line(ring, ".advance();");
+    }
+  }
+  AssignAll(targets, values);
+  --depth_;
+  Line("}");
+  return absl::OkStatus();
+}
+
+// In 32 bits: the launcher has checked that coordinates fit.
+std::string Printer::Coordinate(const analysis::Polynomial& polynomial, int64_t plus) {
+  std::string out;
+  int64_t constant = plus;
+  for (const auto& [factors, coefficient] : polynomial.terms) {
+    if (factors.empty()) {
+      constant += coefficient;
+      continue;
+    }
+    std::string term = coefficient == 1 ? "" : absl::StrCat(coefficient);
+    for (const analysis::Factor& factor : factors) {
+      const std::string name = factor.trip ? Name(factor.value) + "_trip" : absl::StrCat("static_cast<i32>(", Name(factor.value), ")");
+      absl::StrAppend(&term, term.empty() ? "" : " * ", name);
+    }
+    absl::StrAppend(&out, out.empty() ? "" : " + ", term);
+  }
+  if (out.empty()) return absl::StrCat(constant);
+  return constant == 0 ? out : absl::StrCat(out, " + ", constant);
+}
+
+int Printer::UseBox(const ir::Op& access, const std::map<int, int64_t>& size, int swizzle) {
+  if (auto found = maps_.find(&access); found != maps_.end()) return found->second;
+  std::vector<int64_t> extents;
+  for (const analysis::BoxDim& dim : options_.boxes->Of(access)->dims) extents.push_back(dim.axis < 0 ? 1 : size.at(dim.axis));
+  return maps_[&access] = options_.boxes->Use(access, std::move(extents), swizzle);
+}
+
+// --- the consumers ---
+
+std::set<int> Printer::RingsOf(const ir::Op& op) const {
+  std::set<int> rings;
+  auto add = [&](ir::ValueId id) {
+    bool transposed;
+    const pipeline::Copy* copy = id == ir::kNoValue ? nullptr : CopyBehind(id, &transposed);
+    if (copy != nullptr && copy->ring >= 0) rings.insert(copy->ring);
+  };
+  for (ir::ValueId operand : op.operands) {
+    // A change of layout that nobody prints reads nothing.
+    if (op.op == Op::kLoad || (!op.results.empty() && options_.schedule->not_printed.count(op.results[0]) != 0)) break;
+    add(operand);
+  }
+  for (const ir::Region& inner : op.regions) {
+    for (const ir::Op& nested : inner.ops) {
+      const std::set<int> more = RingsOf(nested);
+      rings.insert(more.begin(), more.end());
+    }
+  }
+  return rings;
+}
+
+void Printer::TakeRings(const ir::Op& op) {
+  for (int ring : RingsOf(op)) {
+    if (!taken_rings_.insert(ring).second) continue;
+    Flush();
+    Line("ring", ring, ".wait_full();");
+  }
+}
+
+absl::Status Printer::PrintConsumerFor(const ir::Op& op, const pipeline::Loop& plan) {
+  const ir::Region& body = op.regions[0];
+  for (const pipeline::Copy& copy : plan.copies) OrderAccess(def_[copy.value]->operands[0], false);
+  // A deferred sum that starts from zero is not set to zero: registers that something else than wgmma writes would make the assembler wait for each product.
+  int fresh = -1;
+  for (size_t i = 0; i < op.results.size(); ++i) {
+    if (plan.deferred != ir::kNoValue && body.ops.back().operands[i] == plan.deferred && IsZero(op.operands[3 + i])) {
+      fresh = static_cast<int>(i);
+      Line(Declared(op.results[i]), ";");
+    } else {
+      Materialise(op.operands[3 + i]);
+      Line(Declared(op.results[i]), " = ", Name(op.operands[3 + i]), ";");
+    }
+  }
+  for (size_t i = 0; i < op.results.size(); ++i) names_[body.args[1 + i]] = Name(op.results[i]);
+  const Pending before = pending_;
+  CollectAccesses(body, pending_);
+  const int number = next_label_++;
+  const std::string iv = Name(body.args[0]), type = CudaType(TypeOf(body.args[0]).elem), trips = absl::StrCat("trips", number), none = absl::StrCat("none", number);
+  const std::string step = absl::StrCat("static_cast<", type, ">(", op.FindAttr("step") != nullptr ? absl::StrCat(op.IntAttr("step")) : Name(op.operands[2]), ")");
+  Line(type, " ", iv, " = ", Name(op.operands[0]), ";");
+  Line("u64 ", trips, " = trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, ");");
+  const std::string flag = absl::StrCat("add", number);
+  if (fresh >= 0) {
+    Line("const bool ", none, " = ", trips, " == 0;");
+    Line("int ", flag, " = 0;");
+    add_flag_ = flag;
+  }
+  const bool counted = roles().trips.count(body.args[0]) != 0;
+  if (counted) Line("i32 ", iv, "_trip = 0;");
+  Line("#pragma unroll 1");
+  Line("for (; ", trips, " != 0; --", trips, ", ", iv, " = add(", iv, ", ", step, ")", counted ? absl::StrCat(", ++", iv, "_trip") : "", ") {");
+  ++depth_;
+  std::vector<int> rings;  // in the order of use
+  for (const ir::Op& inner : body.ops) {
+    for (int ring : RingsOf(inner)) {
+      if (std::find(rings.begin(), rings.end(), ring) == rings.end()) rings.push_back(ring);
+    }
+  }
+  // Rings that a dot reads whose products run on into the next iteration.
+  const std::set<int> late = plan.deferred == ir::kNoValue ? std::set<int>() : RingsOf(*def_[plan.deferred]);
+  auto release = [&](int ring, int keep) {
+    Line("ring", ring, ".release<", keep, ">(", roles().rings[ring].by_wgmma ? "(threadIdx.x & 127) == 0" : "true", ");");
+  };
+  deferred_ = plan.deferred;
+  consumed_ = &plan;
+  ++loops_;
+  taken_rings_.clear();
+  const size_t scope = materialised_.size();
+  TILEVM_RETURN_IF_ERROR(PrintRegion(body, &op));
+  EndScope(scope);
+  for (int ring : rings) {
+    release(ring, late.count(ring));
+    Line("ring", ring, ".advance();");
+  }
+  consumed_ = nullptr;
+  --loops_;
+  deferred_ = ir::kNoValue;
+  if (fresh >= 0) Line(flag, " = 1;");
+  add_flag_.clear();
+  --depth_;
+  Line("}");
+  if (plan.deferred != ir::kNoValue) {
+    Line("wgmma_wait<0>();");
+    Line("wgmma_results<", LayoutOf(plan.deferred).register_count(), ">(", Name(plan.deferred), ".v);");
+    for (int ring : late) release(ring, 0);
+  }
+  pending_.Join(before);
+  if (fresh >= 0) Line("if (", none, ") ", Name(op.results[fresh]), " = splat<", LayoutName(op.results[fresh]), ">(0.0f);");
+  return absl::OkStatus();
+}
+
+// Through swizzled rows in shared memory. Where each warpgroup has rows of its own, it stores them by itself.
+absl::Status Printer::PrintBoxStore(const ir::Op& op) {
+  Flush();
+  const analysis::Box& box = *options_.boxes->Of(op);
+  const ir::Op* change = def_[op.operands[1]];
+  const ir::ValueId value = change != nullptr && change->op == Op::kConvertLayout ? change->operands[0] : op.operands[1];
+  Materialise(value);
+  OrderAccess(op.operands[0], true);
+  const isa::Type& type = TypeOf(value);
+  const layout::LinearLayout& where = LayoutOf(value);
+  const int axis = box.dims[0].axis;
+  const int elem_bytes = isa::StorageBytes(type.elem);
+  const int64_t panel = std::min<int64_t>(type.shape[axis], 128 / elem_bytes), rows = type.shape[1 - axis];
+  // Warpgroups in rows of their own: the bits of the warp above the second move along the rows alone, those of all others stay inside.
+  bool own = roles().groups > 1 && rows % (roles().groups * 8) == 0;
+  std::vector<uint32_t> group_rows;
+  const uint32_t inside = static_cast<uint32_t>(rows / roles().groups);
+  auto row_of = [&](layout::Basis basis) { return static_cast<uint32_t>(where.Coordinates(basis)[1 - axis]); };
+  auto column_of = [&](layout::Basis basis) { return static_cast<uint32_t>(where.Coordinates(basis)[axis]); };
+  for (layout::Basis basis : where.reg()) own &= row_of(basis) < inside;
+  for (layout::Basis basis : where.lane()) own &= row_of(basis) < inside;
+  for (size_t i = 0; i < where.warp().size(); ++i) own &= i < 2 ? row_of(where.warp()[i]) < inside : row_of(where.warp()[i]) == inside << (i - 2) && column_of(where.warp()[i]) == 0;
+  const int64_t part = std::min<int64_t>(own ? inside : rows, 256);
+  const int map = UseBox(op, {{axis, panel}, {1 - axis, part}}, panel * elem_bytes == 128 ? 128 : static_cast<int>(panel * elem_bytes));
+  const layout::SharedLayout shared = layout::SwizzledRows(type.shape, axis, elem_bytes);
+  const int64_t vector = SharedVector(where, shared, elem_bytes);
+  const std::string table = BufferTable(where, shared, elem_bytes), sync = own ? "group_barrier();" : "barrier();", first = own ? "(threadIdx.x & 127) == 0" : "threadIdx.x == 0";
+  const std::string buffer = absl::StrCat("shared_address() + ", roles().store_offset);
+  Place(op.loc);
+  // A store inside a loop of the program may write what an earlier one wrote: it waits for its end.
+  Line("if ((threadIdx.x & 127) == 0) ", loops_ > 0 ? "boxes_written();" : "boxes_read();");
+  Line(roles().box_stores.size() > 1 ? "barrier();" : sync);
+  OpenRegisterLoop(where.register_count(), vector);
+  Line("write_shared<", vector, ">(", buffer, " + ", table, "::at(", table, "::thread(), r), ", Name(value), ".v + r);");
+  CloseRegisterLoop();
+  Line("fence_shared();");
+  Line(sync);
+  Line("if (", first, ") {");
+  ++depth_;
+  for (int64_t at = 0; at < type.shape[axis]; at += panel) {
+    for (int64_t row = 0; row < (own ? inside : rows); row += part) {
+      std::string coordinates;
+      for (const analysis::BoxDim& dim : box.dims) {
+        absl::StrAppend(&coordinates, ", ", Coordinate(dim.start, dim.axis == axis ? at : dim.axis == 1 - axis ? row : 0));
+        if (own && dim.axis == 1 - axis) absl::StrAppend(&coordinates, " + static_cast<i32>(threadIdx.x >> 7) * ", inside);
+      }
+      std::string address = absl::StrCat(buffer, " + ", (at / panel * rows + row) * panel * elem_bytes);
+      if (own) absl::StrAppend(&address, " + (threadIdx.x >> 7) * ", inside * panel * elem_bytes);
+      Line("store_box(&map", map, ", ", address, coordinates, ");");
+    }
+  }
+  Line("boxes_commit();");
+  --depth_;
+  Line("}");
+  return absl::OkStatus();
+}
+
+}  // namespace tilevm::gpu

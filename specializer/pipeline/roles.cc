@@ -1,0 +1,368 @@
+#include "specializer/pipeline/roles.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "specializer/passes/rewriter.h"
+
+namespace tilevm::pipeline {
+namespace {
+
+using ir::kNoValue;
+using ir::ValueId;
+using isa::Op;
+
+constexpr int64_t kSlotAlign = 1024;     // the swizzle repeats every 8 rows of 128 bytes
+constexpr int kMostStages = 8;
+constexpr int64_t kEnoughBytes = 160 * 1024;  // under way at once; more hides nothing
+constexpr int kMostGroups = 3;           // with the producer's, four warpgroups share the registers
+
+class Splitter {
+ public:
+  Splitter(const layout::LayoutKernel& kernel, const RolesOptions& options, const Schedule& schedule)
+      : kernel_(kernel.kernel), lk_(kernel), options_(options), out_(schedule) {}
+
+  std::string Run() {
+    if (out_.loops.empty()) return "no loop has copies";
+    if (options_.num_warps % 4 != 0 || options_.num_warps / 4 > kMostGroups) return absl::StrCat(options_.num_warps, " warps");
+    Index(kernel_.body, nullptr);
+    for (const Loop& loop : out_.loops) loops_[loop.induction] = &loop;
+    Roles& roles = out_.roles;
+    roles.groups = options_.num_warps / 4;
+    roles.persistent = true;
+    Check(kernel_.body);
+    for (const Loop& loop : out_.loops) Produce(loop);
+    if (!refused_.empty()) return refused_;
+    FindStores();
+    MakeRings();
+    if (!refused_.empty()) return refused_;
+    FindSkipped();
+    return "";
+  }
+  Schedule Take() { return std::move(out_); }
+
+ private:
+  struct Place {
+    const ir::Op* op = nullptr;
+    const ir::Op* owner = nullptr;  // of the region it stands in; null for the kernel's
+  };
+
+  const isa::Type& TypeOf(ValueId id) const { return kernel_.TypeOf(id); }
+  const ir::Op* Def(ValueId id) const {
+    auto found = def_.find(id);
+    return found == def_.end() ? nullptr : found->second.op;
+  }
+  template <typename... Parts>
+  void Refuse(const Parts&... parts) {
+    if (refused_.empty()) refused_ = absl::StrCat(parts...);
+  }
+
+  void Index(const ir::Region& region, const ir::Op* owner) {
+    for (ValueId arg : region.args) owner_of_arg_[arg] = owner;
+    for (const ir::Op& op : region.ops) {
+      for (ValueId result : op.results) def_[result] = {&op, owner};
+      place_[&op] = owner;
+      for (ValueId operand : op.operands) {
+        if (operand != kNoValue) uses_[operand].push_back(&op);
+      }
+      for (const ir::Region& inner : op.regions) Index(inner, &op);
+    }
+  }
+
+  // What a split kernel may contain.
+  void Check(const ir::Region& region) {
+    for (const ir::Op& op : region.ops) {
+      switch (op.op) {
+        case Op::kSort: case Op::kTopK: case Op::kHistogram: case Op::kDevicePrint: case Op::kDeviceAssert: case Op::kDebugBarrier: case Op::kInlineAsm:
+          Refuse(isa::Mnemonic(op.op), " takes all threads of the CTA");
+          break;
+        case Op::kWhile: out_.roles.persistent = false; break;
+        case Op::kDot:
+          if (out_.wgmma.count(op.results[0]) == 0 && InLoop(op)) Refuse("a dot of the loop is not wgmma");
+          break;
+        default: break;
+      }
+      const isa::Effect effect = isa::Info(op.op).effect;
+      if (effect == isa::Effect::kReadsWrites && (!op.results.empty() && uses_.count(op.results[0]) != 0)) out_.roles.persistent = false;
+      if (effect == isa::Effect::kReadsWrites && op.StringAttr("sem", "acq_rel") != "relaxed" && op.StringAttr("sem", "acq_rel") != "acq_rel") out_.roles.persistent = false;
+      if (op.BoolAttr("volatile")) out_.roles.persistent = false;
+      for (const ir::Region& inner : op.regions) Check(inner);
+    }
+  }
+  bool InLoop(const ir::Op& op) const {
+    for (const ir::Op* owner = place_.at(&op); owner != nullptr; owner = place_.at(owner)) {
+      if (owner->op == Op::kFor && loops_.count(owner->regions[0].args[0]) != 0) return true;
+    }
+    return false;
+  }
+
+  // --- the producer's slice ---
+
+  void Produce(const Loop& plan) {
+    const ir::Op* loop = owner_of_arg_.at(plan.induction);
+    for (const ir::Op* owner = place_.at(loop); owner != nullptr; owner = place_.at(owner)) {
+      if (owner->op == Op::kFor && loops_.count(owner->regions[0].args[0]) == 0) {
+        for (int i : {0, 1, 2}) Scalar(owner->operand(i));
+      } else if (owner->op == Op::kIf) {
+        Scalar(owner->operands[0]);
+      } else {
+        Refuse("the loop stands in ", isa::Mnemonic(owner->op));
+        return;
+      }
+      out_.roles.around.insert(owner);
+    }
+    for (int i : {0, 1, 2}) Scalar(loop->operand(i));
+    for (const Copy& copy : plan.copies) {
+      const ir::Op& load = *Def(copy.value);
+      const analysis::Box* box = options_.boxes->Of(load);
+      if (box == nullptr) {
+        Refuse(options_.boxes->Why(load));
+        return;
+      }
+      if (box->dims.empty() || box->dims[0].axis != copy.axis) {
+        Refuse("the box lies along another axis than its buffer");
+        return;
+      }
+      for (const analysis::BoxDim& dim : box->dims) {
+        for (const auto& [factors, coefficient] : dim.start.terms) {
+          for (const analysis::Factor& factor : factors) Scalar(factor.value);
+        }
+      }
+    }
+  }
+
+  // The producer needs this scalar.
+  void Scalar(ValueId id) {
+    if (id == kNoValue || !refused_.empty() || !known_.insert(id).second) return;
+    if (auto arg = owner_of_arg_.find(id); arg != owner_of_arg_.end()) {
+      const ir::Op* loop = arg->second;
+      if (loop == nullptr || loop->op != Op::kFor) return Refuse("a coordinate comes from ", loop == nullptr ? "nowhere" : isa::Mnemonic(loop->op));
+      const ir::Region& body = loop->regions[0];
+      if (id == body.args[0]) return;
+      if (loops_.count(body.args[0]) != 0) return Refuse("a coordinate is carried around the loop in a way that is not a step");
+      const int index = static_cast<int>(std::find(body.args.begin(), body.args.end(), id) - body.args.begin()) - 1;
+      out_.roles.carried[body.args[0]].push_back(index);
+      Scalar(loop->operands[3 + index]);
+      Scalar(body.ops.back().operands[index]);
+      return;
+    }
+    const ir::Op* op = Def(id);
+    if (op == nullptr) return;  // a parameter
+    const bool plain = specializer::IsElementwise(op->op) || op->op == Op::kConst || op->op == Op::kProgramId || op->op == Op::kNumPrograms;
+    if (!plain || !TypeOf(id).is_scalar() || op->results.size() != 1) return Refuse("a coordinate is the result of ", isa::Mnemonic(op->op));
+    out_.roles.produced.insert(id);
+    for (ValueId operand : op->operands) Scalar(operand);
+  }
+
+  // --- stores ---
+
+  void FindStores() {
+    std::map<int, int> accesses;  // of each parameter
+    CountAccesses(kernel_.body, accesses);
+    int64_t bytes = 0;
+    for (const auto& [op, owner] : place_) {
+      if (op->op != Op::kStore) continue;
+      const analysis::Box* box = options_.boxes->Of(*op);
+      const ValueId value = op->operands[1];
+      if (box == nullptr || box->dims.empty() || accesses[box->param] != 1 || TypeOf(value).rank() != 2 || box->dims[0].axis < 0) continue;
+      const int64_t row_bytes = TypeOf(value).shape[box->dims[0].axis] * isa::StorageBytes(TypeOf(value).elem);
+      const int64_t size = TypeOf(value).elem_count() * isa::StorageBytes(TypeOf(value).elem);
+      if (row_bytes < 32 || size > 96 * 1024 || TypeOf(value).shape[1 - box->dims[0].axis] < 8) continue;
+      out_.roles.box_stores.insert(op);
+      bytes = std::max(bytes, size);
+    }
+    store_bytes_ = (bytes + kSlotAlign - 1) / kSlotAlign * kSlotAlign;
+  }
+  void CountAccesses(const ir::Region& region, std::map<int, int>& accesses) {
+    for (const ir::Op& op : region.ops) {
+      const isa::Effect effect = isa::Info(op.op).effect;
+      if (effect == isa::Effect::kReads || effect == isa::Effect::kWrites || effect == isa::Effect::kReadsWrites) {
+        const analysis::Box* box = op.op == Op::kLoad || op.op == Op::kStore ? options_.boxes->Of(op) : nullptr;
+        // Where it is not known, it may be any.
+        if (box != nullptr) ++accesses[box->param];
+        else for (int param : ParamsOf(op.operand(0))) ++accesses[param];
+      }
+      for (const ir::Region& inner : op.regions) CountAccesses(inner, accesses);
+    }
+  }
+  // The pointer parameters that a pointer may come from.
+  std::set<int> ParamsOf(ValueId id) const {
+    std::set<int> out;
+    std::set<ValueId> seen;
+    std::vector<ValueId> work = {id};
+    while (!work.empty()) {
+      const ValueId at = work.back();
+      work.pop_back();
+      if (at == kNoValue || !TypeOf(at).elem.pointer || !seen.insert(at).second) continue;
+      bool param = false;
+      for (size_t i = 0; i < kernel_.params.size(); ++i) {
+        if (kernel_.params[i].value == at) {
+          out.insert(static_cast<int>(i));
+          param = true;
+        }
+      }
+      if (param) continue;
+      const ir::Op* op = Def(at);
+      if (auto arg = owner_of_arg_.find(at); arg != owner_of_arg_.end()) op = arg->second;
+      if (op == nullptr || op->op == Op::kLoad || op->op == Op::kBitcast || op->op == Op::kCast) {  // any memory
+        for (size_t i = 0; i < kernel_.params.size(); ++i) out.insert(static_cast<int>(i));
+        return out;
+      }
+      work.insert(work.end(), op->operands.begin(), op->operands.end());
+      for (const ir::Region& inner : op->regions) work.insert(work.end(), inner.ops.back().operands.begin(), inner.ops.back().operands.end());
+    }
+    return out;
+  }
+
+  // --- rings ---
+
+  void MakeRings() {
+    Roles& roles = out_.roles;
+    for (Loop& loop : out_.loops) {
+      // Copies that one dot reads go together.
+      std::vector<int> group(loop.copies.size());
+      std::iota(group.begin(), group.end(), 0);
+      auto index_of = [&](ValueId copy) {
+        for (size_t i = 0; i < loop.copies.size(); ++i) {
+          if (loop.copies[i].value == copy) return static_cast<int>(i);
+        }
+        return -1;
+      };
+      for (const auto& [where, operand] : out_.operands) {
+        auto other = out_.operands.find({where.first, 1 - where.second});
+        if (other == out_.operands.end()) continue;
+        const int a = index_of(operand.copy), b = index_of(other->second.copy);
+        if (a < 0 || b < 0 || group[a] == group[b]) continue;
+        const int from = std::max(group[a], group[b]), to = std::min(group[a], group[b]);
+        std::replace(group.begin(), group.end(), from, to);
+      }
+      std::set<int> taken;  // rings that this loop has
+      for (size_t first = 0; first < loop.copies.size(); ++first) {
+        if (group[first] != static_cast<int>(first)) continue;
+        Ring ring;
+        for (size_t i = first; i < loop.copies.size(); ++i) {
+          if (group[i] != group[first]) continue;
+          Copy& copy = loop.copies[i];
+          const isa::Type& type = TypeOf(copy.value);
+          copy.offset = ring.slot_bytes;
+          ring.slot_bytes += (copy.bytes + kSlotAlign - 1) / kSlotAlign * kSlotAlign;
+          ring.bytes += type.elem_count() * isa::StorageBytes(type.elem);
+          ring.by_wgmma &= OnlyWgmma(copy.value);
+        }
+        int index = -1;
+        for (size_t r = 0; r < roles.rings.size() && index < 0; ++r) {
+          const Ring& made = roles.rings[r];
+          if (made.slot_bytes == ring.slot_bytes && made.by_wgmma == ring.by_wgmma && made.bytes == ring.bytes && taken.count(static_cast<int>(r)) == 0) index = static_cast<int>(r);
+        }
+        if (index < 0) {
+          index = static_cast<int>(roles.rings.size());
+          roles.rings.push_back(ring);
+        }
+        taken.insert(index);
+        for (size_t i = first; i < loop.copies.size(); ++i) {
+          if (group[i] == group[first]) loop.copies[i].ring = index;
+        }
+      }
+    }
+    // As many slots as fit, the same number for all.
+    int64_t slots = 0;
+    for (const Ring& ring : roles.rings) slots += ring.slot_bytes;
+    const int64_t barriers = kSlotAlign;  // 64 rings' slots at most
+    const int64_t room = options_.max_smem - options_.scratch - store_bytes_ - barriers;
+    int stages = static_cast<int>(std::min<int64_t>(kMostStages, room / slots));
+    while (stages > 4 && (stages - 1) * slots >= kEnoughBytes) --stages;
+    if (stages < 2) return Refuse("two slots of ", slots, " bytes do not fit beside ", options_.scratch + store_bytes_, " bytes of other shared memory");
+    int64_t offset = 0, barrier = stages * slots + store_bytes_;
+    for (Ring& ring : roles.rings) {
+      ring.stages = stages;
+      ring.offset = offset;
+      ring.barriers = barrier;
+      offset += stages * ring.slot_bytes;
+      barrier += 16 * stages;
+    }
+    roles.store_offset = offset;
+    roles.bytes = (barrier + 127) / 128 * 128;
+  }
+  // Whether a value in a buffer is read by wgmma alone.
+  bool OnlyWgmma(ValueId id) {
+    for (const ir::Op* use : uses_[id]) {
+      if (use->op == Op::kDot) {
+        for (int i : {0, 1}) {
+          if (use->operands[i] == id && out_.operands.count({use->results[0], i}) == 0) return false;
+        }
+      } else if (out_.not_printed.count(use->results.empty() ? kNoValue : use->results[0]) == 0) {
+        return false;
+      } else if (!OnlyWgmma(use->results[0])) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // --- what the consumers need not compute ---
+
+  void FindSkipped() {
+    std::set<const ir::Op*> live;
+    std::vector<const ir::Op*> work;
+    auto need = [&](ValueId id) {
+      const ir::Op* op = id == kNoValue ? nullptr : Def(id);
+      if (op != nullptr && live.insert(op).second) work.push_back(op);
+    };
+    for (const auto& [op, owner] : place_) {
+      const isa::Effect effect = isa::Info(op->op).effect;
+      const bool root = op->results.empty() || !op->regions.empty() || (effect != isa::Effect::kPure && effect != isa::Effect::kReads);
+      if (root && live.insert(op).second) work.push_back(op);
+    }
+    while (!work.empty()) {
+      const ir::Op* op = work.back();
+      work.pop_back();
+      if (out_.roles.box_stores.count(op) != 0) {
+        need(StoredValue(*op));
+        for (const analysis::BoxDim& dim : options_.boxes->Of(*op)->dims) {
+          for (const auto& [factors, coefficient] : dim.start.terms) {
+            for (const analysis::Factor& factor : factors) {
+              if (factor.trip) out_.roles.trips.insert(factor.value);
+              else need(factor.value);
+            }
+          }
+        }
+        continue;
+      }
+      if (op->op == Op::kLoad && out_.CopyOf(op->results[0]) != nullptr) continue;
+      for (ValueId operand : op->operands) need(operand);
+    }
+    for (const auto& [op, owner] : place_) {
+      if (live.count(op) == 0) out_.roles.skipped.insert(op);
+    }
+  }
+  // A box store writes fragments as they are: the change of layout before it is left out.
+  ValueId StoredValue(const ir::Op& store) const {
+    const ir::Op* op = Def(store.operands[1]);
+    return op != nullptr && op->op == Op::kConvertLayout ? op->operands[0] : store.operands[1];
+  }
+
+  const ir::Kernel& kernel_;
+  const layout::LayoutKernel& lk_;
+  const RolesOptions& options_;
+  Schedule out_;
+  std::string refused_;
+  int64_t store_bytes_ = 0;
+  std::set<ValueId> known_;
+  std::map<ValueId, const Loop*> loops_;
+  std::map<ValueId, Place> def_;
+  std::map<ValueId, const ir::Op*> owner_of_arg_;
+  std::map<const ir::Op*, const ir::Op*> place_;
+  std::map<ValueId, std::vector<const ir::Op*>> uses_;
+};
+
+}  // namespace
+
+std::string AssignRoles(const layout::LayoutKernel& kernel, const RolesOptions& options, Schedule* schedule) {
+  Splitter splitter(kernel, options, *schedule);
+  std::string refused = splitter.Run();
+  if (refused.empty()) *schedule = splitter.Take();
+  return refused;
+}
+
+}  // namespace tilevm::pipeline

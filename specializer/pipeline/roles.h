@@ -1,0 +1,36 @@
+// roles: warp specialization. Where all copies of a kernel's loops are boxes (analysis/boxes.h) and its dots are wgmma, the kernel is split: one warp, the
+// *producer*, runs only what it needs to know which boxes come next and starts their copies; the other warps, the *consumers*, run the program and find their
+// operands in shared memory.
+//
+//        producer                                             consumers
+//        for each loop with copies, each iteration:           everything else:
+//          wait until the slot is empty                         wait until the slot is full
+//          start the copies of the boxes                        products, read from the slot
+//          next slot                                            release the slot of the iteration whose products are done; next slot
+//
+// The producer's program is a slice of the kernel: loops with copies, loops and branches around them, and the scalars that bounds, conditions and coordinates
+// need. It has to be free of memory accesses and of values that a region returns. Each group of copies that belongs to one dot has a ring of its own
+// (schedule.h), walked in the same order by both sides, also from loop to loop and from program to program: a persistent CTA's producer is already in the next
+// program while the consumers store the results of this one. Stores of boxes go through shared memory and a tensor map.
+//
+// A kernel is persistent unless its programs may wait for each other (loops without a count, atomics that order memory).
+#ifndef TILEVM_SPECIALIZER_PIPELINE_ROLES_H_
+#define TILEVM_SPECIALIZER_PIPELINE_ROLES_H_
+
+#include "specializer/pipeline/schedule.h"
+
+namespace tilevm::pipeline {
+
+struct RolesOptions {
+  const analysis::Boxes* boxes = nullptr;
+  int64_t max_smem = 0;     // of a CTA
+  int64_t scratch = 0;      // to be left for what the consumers need beside the rings
+  int num_warps = 4;
+};
+
+// Splits the kernel if it can be: schedule->roles. Otherwise nothing changes, and the reason is returned ("loop over k: the mask is not a bound").
+std::string AssignRoles(const layout::LayoutKernel& kernel, const RolesOptions& options, Schedule* schedule);
+
+}  // namespace tilevm::pipeline
+
+#endif  // TILEVM_SPECIALIZER_PIPELINE_ROLES_H_
