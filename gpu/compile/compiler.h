@@ -29,6 +29,7 @@ struct GpuKernel {
   std::string cubin;
   int registers = 0;          // of a thread
   int64_t spill_bytes = 0;    // of a thread
+  bool serialised = false;    // products wait for each other (fallback.h)
   bool from_disk = false;
   double generate_us = 0;     // layouts and text
   double nvrtc_us = 0;        // 0 if the cubin came from the disk

@@ -53,14 +53,15 @@ int64_t VectorOf(const layout::LayoutKernel& kernel, const analysis::AxisFacts& 
 }
 
 // boxes: for a split into roles; null for none.
-pipeline::Schedule ScheduleOf(const layout::LayoutKernel& kernel, const analysis::AxisFacts& facts, const Target& target, const analysis::Boxes* boxes = nullptr,
-                              int64_t scratch = 0) {
-  pipeline::ScheduleOptions options;
-  options.max_smem = target.max_smem_per_block;
-  options.wgmma = target.number == 90;
-  options.vector = [&](const ir::Op& op) { return VectorOf(kernel, facts, op); };
-  options.boxes = boxes;
-  pipeline::Schedule schedule = pipeline::MakeSchedule(kernel, options);
+pipeline::Schedule ScheduleOf(const layout::LayoutKernel& kernel, const analysis::AxisFacts& facts, const Target& target, const GenerateOptions& options,
+                              const analysis::Boxes* boxes = nullptr, int64_t scratch = 0) {
+  pipeline::ScheduleOptions how;
+  how.max_smem = target.max_smem_per_block;
+  how.wgmma = target.number == 90 && options.wgmma;
+  how.overlap = options.overlap;
+  how.vector = [&](const ir::Op& op) { return VectorOf(kernel, facts, op); };
+  how.boxes = boxes;
+  pipeline::Schedule schedule = pipeline::MakeSchedule(kernel, how);
   if (boxes == nullptr) return schedule;
   pipeline::AssignRoles(kernel, {boxes, target.max_smem_per_block, scratch, kernel.kernel.options.num_warps}, &schedule);
   return schedule;
@@ -92,7 +93,7 @@ absl::StatusOr<layout::LayoutKernel> LayOut(const ir::Kernel& given, const Targe
   kernel.options.num_warps = num_warps;
   layout::LayoutOptions layouts;
   layouts.num_warps = num_warps;
-  layouts.warpgroups = target.number == 90;
+  layouts.warpgroups = target.number == 90 && options.wgmma;
   const analysis::AxisFacts facts(kernel, {.trust_signs = options.promises.trust_signs});
   layouts.access = [&](const ir::Op& op) {
     const analysis::Access access = analysis::AccessOf(kernel, facts, op);
@@ -102,7 +103,7 @@ absl::StatusOr<layout::LayoutKernel> LayOut(const ir::Kernel& given, const Targe
   if (!layouts.warpgroups) return laid_out;
   // Warps in one column suit wgmma alone: by mma.sync each would fetch all of b.
   const analysis::AxisFacts laid_facts(laid_out.kernel, {.trust_signs = options.promises.trust_signs});
-  const pipeline::Schedule schedule = ScheduleOf(laid_out, laid_facts, target);
+  const pipeline::Schedule schedule = ScheduleOf(laid_out, laid_facts, target, options);
   if (2 * static_cast<int64_t>(schedule.wgmma.size()) >= DotCount(laid_out.kernel.body)) return laid_out;
   layouts.warpgroups = false;
   return layout::AssignLayouts(kernel, layouts);
@@ -111,10 +112,10 @@ absl::StatusOr<layout::LayoutKernel> LayOut(const ir::Kernel& given, const Targe
 pipeline::Schedule Plan(const layout::LayoutKernel& kernel, const Target& target, const GenerateOptions& options) {
   const analysis::AxisFacts facts(kernel.kernel, {.trust_signs = options.promises.trust_signs});
   if (const std::unique_ptr<analysis::Boxes> boxes = BoxesOf(kernel, target, options)) {
-    pipeline::Schedule schedule = ScheduleOf(kernel, facts, target, boxes.get());
+    pipeline::Schedule schedule = ScheduleOf(kernel, facts, target, options, boxes.get());
     if (schedule.roles.groups > 0) return schedule;
   }
-  return ScheduleOf(kernel, facts, target);
+  return ScheduleOf(kernel, facts, target, options);
 }
 
 absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& target, const GenerateOptions& options) {
@@ -130,7 +131,7 @@ absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& t
   for (int attempt = 0; attempt < 2; ++attempt) {
     const std::unique_ptr<analysis::Boxes> boxes = BoxesOf(kernel, target, options);
     if (boxes == nullptr) break;
-    const pipeline::Schedule schedule = ScheduleOf(kernel, facts, target, boxes.get(), scratch);
+    const pipeline::Schedule schedule = ScheduleOf(kernel, facts, target, options, boxes.get(), scratch);
     if (schedule.roles.groups == 0) break;
     emit.schedule = &schedule;
     emit.boxes = boxes.get();
@@ -139,7 +140,7 @@ absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& t
     scratch = emitted.smem_bytes - schedule.roles.bytes;
   }
   emit.boxes = nullptr;
-  const pipeline::Schedule schedule = ScheduleOf(kernel, facts, target);
+  const pipeline::Schedule schedule = ScheduleOf(kernel, facts, target, options);
   emit.schedule = &schedule;
   return EmitCuda(kernel, emit);
 }

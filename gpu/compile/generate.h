@@ -21,6 +21,8 @@ struct Promises {
 struct GenerateOptions {
   Promises promises;
   bool line_directives = true;
+  bool overlap = true;       // products may run on under other work
+  bool wgmma = true;         // where the target has it
 };
 
 // The kernel (after specializer::RunPasses) with a layout for each tile value: `inspect --stage layout`.

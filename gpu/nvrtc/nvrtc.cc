@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -36,6 +37,12 @@ int ArchNumber(absl::string_view arch) {
 }
 
 }  // namespace
+
+void ReadLog(CompileResult& result) {
+  result.registers = static_cast<int>(NumberBefore(result.log, " registers"));
+  result.spill_bytes = NumberBefore(result.log, " bytes spill stores");
+  result.serialised = absl::StrContains(result.log, "instructions are serialized");
+}
 
 struct Nvrtc::Table {
   void* handle = nullptr;
@@ -160,8 +167,7 @@ absl::StatusOr<CompileResult> Nvrtc::Compile(const CompileRequest& request) cons
     table_->GetPTX(program, out.ptx.data());
     out.ptx.resize(size - 1);
   }
-  out.registers = static_cast<int>(NumberBefore(out.log, " registers"));
-  out.spill_bytes = NumberBefore(out.log, " bytes spill stores");
+  ReadLog(out);
   return out;
 }
 

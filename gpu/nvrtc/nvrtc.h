@@ -31,7 +31,11 @@ struct CompileResult {
   std::string log;       // warnings, resource usage
   int registers = 0;     // from the log; 0 if not found
   int64_t spill_bytes = 0;
+  bool serialised = false;  // the assembler lets wgmma products wait for each other (C7510, C7512, ...)
 };
+
+// Reads registers, spills and what became of wgmma from the log into the result.
+void ReadLog(CompileResult& result);
 
 class Nvrtc {
  public:

@@ -67,6 +67,23 @@ TEST_F(NvrtcTest, UnknownArchIsAFailedPrecondition) {
   }
 }
 
+TEST(ReadLog, RegistersSpillsAndSerialisedProducts) {
+  CompileResult result;
+  result.log = "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to insufficient register resources for the "
+               "wgmma pipeline in function 'k'\nptxas info    : Function properties for k\n    16 bytes stack frame, 12 bytes spill stores, 20 bytes spill loads\n"
+               "ptxas info    : Used 168 registers, used 1 barriers\n";
+  ReadLog(result);
+  EXPECT_EQ(result.registers, 168);
+  EXPECT_EQ(result.spill_bytes, 12);
+  EXPECT_TRUE(result.serialised);
+  result.log = "ptxas info    : (C7519) Potential Performance Loss: warpgroup.arrive is injected in around line 7 by compiler to allow use of registers in GMMA\n"
+               "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\nptxas info    : Used 40 registers\n";
+  ReadLog(result);
+  EXPECT_EQ(result.registers, 40);
+  EXPECT_EQ(result.spill_bytes, 0);
+  EXPECT_FALSE(result.serialised);
+}
+
 TEST_F(NvrtcTest, PtxOnRequest) {
   CompileRequest request;
   request.source = kAdd;

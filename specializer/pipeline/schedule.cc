@@ -270,7 +270,7 @@ class Scheduler {
         if (region.args[i] == acc && region.ops.back().operands[i - 1] == result) loop.deferred = result;
       }
     }
-    if (dots != 1) loop.deferred = kNoValue;
+    if (dots != 1 || !options_.overlap) loop.deferred = kNoValue;
   }
 
   static const ir::Op& DotOf(const ir::Region& region, ValueId result) {

@@ -102,6 +102,7 @@ struct ScheduleOptions {
   bool wgmma = false;
   std::function<int64_t(const ir::Op&)> vector;  // registers that one access of a load may move
   const analysis::Boxes* boxes = nullptr;        // buffers of boxes lie along their innermost dimension; the schedule is good for AssignRoles only
+  bool overlap = true;                           // products may run on under other work: deferred and delayed dots
 };
 Schedule MakeSchedule(const layout::LayoutKernel& kernel, const ScheduleOptions& options);
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "gpu/compile/fallback.h"
 #include "gpu/compile/generate.h"
 #include "gpu/device/headers.h"
 #include "gpu/launch/device.h"
@@ -65,16 +66,24 @@ absl::StatusOr<std::string> GpuStage(const ir::Kernel& kernel, absl::string_view
   TILEVM_ASSIGN_OR_RETURN(layout::LayoutKernel laid_out, gpu::LayOut(kernel, target, {}));
   if (stage == "layout") return layout::Print(laid_out);
   if (stage == "pipeline") return pipeline::Print(gpu::Plan(laid_out, target, {}), laid_out);
-  TILEVM_ASSIGN_OR_RETURN(gpu::Emitted emitted, gpu::Generate(kernel, target));
-  if (stage == "cuda") return emitted.text;
+  if (stage == "cuda") {
+    TILEVM_ASSIGN_OR_RETURN(gpu::Emitted emitted, gpu::Generate(kernel, target));
+    return emitted.text;
+  }
   TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const gpu::Nvrtc> nvrtc, gpu::Nvrtc::Load());
-  gpu::CompileRequest request;
-  request.source = emitted.text;
-  request.headers = gpu::DeviceHeaderTexts();
-  request.arch = target.arch;
-  request.line_info = kernel.options.debug;
-  request.want_ptx = stage == "ptx";
-  TILEVM_ASSIGN_OR_RETURN(gpu::CompileResult compiled, nvrtc->Compile(request));
+  using Made = std::pair<gpu::Emitted, gpu::CompileResult>;
+  auto compile = [&](gpu::Emitted text) -> absl::StatusOr<Made> {
+    gpu::CompileRequest request;
+    request.source = text.text;
+    request.headers = gpu::DeviceHeaderTexts();
+    request.arch = target.arch;
+    request.line_info = kernel.options.debug;
+    request.want_ptx = stage == "ptx";
+    TILEVM_ASSIGN_OR_RETURN(gpu::CompileResult result, nvrtc->Compile(request));
+    return Made(std::move(text), std::move(result));
+  };
+  TILEVM_ASSIGN_OR_RETURN(Made made, (gpu::BestVariant<Made>(kernel, target, {}, compile, [](const Made& m) { return gpu::BadnessOf(m.second.spill_bytes, m.second.serialised); })));
+  const auto& [emitted, compiled] = made;
   if (stage == "ptx") return compiled.ptx;
   if (stage == "sass") return Disassemble(compiled.cubin);
   return absl::StrCat("kernel ", emitted.entry, " for ", target.arch, ": ", emitted.threads, " threads, ", compiled.registers, " registers, ", compiled.spill_bytes,
