@@ -1,7 +1,10 @@
 // The schedules of the example kernels for targets of different sizes: what runs ahead, in how many slots, and how the dot is done.
 #include <gtest/gtest.h>
 
+#include "gpu/compile/fallback.h"
 #include "gpu/compile/generate.h"
+#include "gpu/device/headers.h"
+#include "gpu/nvrtc/nvrtc.h"
 #include "specializer/passes/passes.h"
 #include "specializer/pipeline/schedule.h"
 #include "tests/example_kernels.h"
@@ -9,18 +12,26 @@
 namespace tilevm::gpu {
 namespace {
 
+ir::Kernel KernelOf(const tests::ExampleKernel& example, int num_warps = 4) {
+  absl::StatusOr<isa::Module> module = tests::CompileExample(example);
+  EXPECT_TRUE(module.ok()) << module.status();
+  absl::StatusOr<ir::Kernel> typed = tests::SpecializeExample(example, *module);
+  EXPECT_TRUE(typed.ok()) << typed.status();
+  typed->options.num_warps = num_warps;
+  absl::StatusOr<ir::Kernel> kernel = specializer::RunPasses(*std::move(typed));
+  EXPECT_TRUE(kernel.ok()) << kernel.status();
+  return *std::move(kernel);
+}
+
+pipeline::Schedule ScheduleOf(const ir::Kernel& kernel, const Target& target, const GenerateOptions& options = {}) {
+  absl::StatusOr<layout::LayoutKernel> laid_out = LayOut(kernel, target, options);
+  EXPECT_TRUE(laid_out.ok()) << laid_out.status();
+  return Plan(*laid_out, target, options);
+}
+
 pipeline::Schedule ScheduleOf(absl::string_view file, const Target& target) {
   for (const tests::ExampleKernel& example : tests::ExampleKernels()) {
-    if (file != example.file) continue;
-    absl::StatusOr<isa::Module> module = tests::CompileExample(example);
-    EXPECT_TRUE(module.ok()) << module.status();
-    absl::StatusOr<ir::Kernel> typed = tests::SpecializeExample(example, *module);
-    EXPECT_TRUE(typed.ok()) << typed.status();
-    absl::StatusOr<ir::Kernel> kernel = specializer::RunPasses(*std::move(typed));
-    EXPECT_TRUE(kernel.ok()) << kernel.status();
-    absl::StatusOr<layout::LayoutKernel> laid_out = LayOut(*kernel, target, {});
-    EXPECT_TRUE(laid_out.ok()) << laid_out.status();
-    return Plan(*laid_out, target, {});
+    if (file == example.file) return ScheduleOf(KernelOf(example), target);
   }
   ADD_FAILURE() << "there is no example " << file;
   return {};
@@ -58,6 +69,50 @@ TEST(Schedule, BothOperandsOfAMatmulRunAhead) {
     if (target.number != 90) {
       EXPECT_TRUE(schedule.wgmma.empty());
     }
+  }
+}
+
+constexpr char kAttention128[] =
+    "*f16/16 *f16/16 *f16/16 *f16/16 f32 i32/16 i32/16 i32/16 =1 i32/16 i32/16 i32/16 =1 i32/16 i32/16 i32/16 =1 i32/16 i32/16 i32/16 =1 i32 i32/16 =128 =128 =64 =True";
+constexpr tests::ExampleKernel kAttention = {"flash_attention", "flash_attention_kernel", kAttention128};
+constexpr tests::ExampleKernel kMatmul = {"matmul_autotune", "matmul_kernel", "*f16/16 *f16/16 *f16/16 i32/16 i32/16 i32/16 i32/16 =1 i32/16 =1 i32/16 =1 =128 =256 =64 =8"};
+
+TEST(Schedule, TheSecondProductOfAttentionStartsLate) {
+  const ir::Kernel kernel = KernelOf(kAttention, 8);
+  const pipeline::Schedule schedule = ScheduleOf(kernel, *TargetOf("sm_90a"));
+  ASSERT_EQ(schedule.loops.size(), 1u);
+  ASSERT_TRUE(schedule.loops[0].delay.has_value());
+  const pipeline::Delay& delay = *schedule.loops[0].delay;
+  EXPECT_EQ(schedule.wgmma.count(delay.first) + schedule.wgmma.count(delay.second), 2u);
+  EXPECT_EQ(delay.late.size(), 1u);     // acc * alpha
+  EXPECT_EQ(delay.packing.size(), 1u);  // p to f16
+  // q stays in shared memory, p in registers.
+  EXPECT_TRUE(schedule.ReadsShared(delay.first, 0));
+  EXPECT_FALSE(schedule.ReadsShared(delay.second, 0));
+  GenerateOptions plain;
+  plain.overlap = false;
+  EXPECT_FALSE(ScheduleOf(kernel, *TargetOf("sm_90a"), plain).loops[0].delay.has_value());
+  EXPECT_FALSE(ScheduleOf(kernel, *TargetOf("sm_80")).loops[0].delay.has_value());
+}
+
+TEST(Schedule, WhatIsChosenForHopperDoesNotSpill) {
+  absl::StatusOr<std::shared_ptr<const Nvrtc>> nvrtc = Nvrtc::Load();
+  if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();
+  const Target target = *TargetOf("sm_90a");
+  auto compile = [&](Emitted emitted) {
+    EXPECT_NE(emitted.text.find("wgmma"), std::string::npos);
+    CompileRequest request;
+    request.source = emitted.text;
+    request.headers = DeviceHeaderTexts();
+    request.arch = target.arch;
+    return (*nvrtc)->Compile(request);
+  };
+  for (const tests::ExampleKernel& example : {kAttention, kMatmul}) {
+    SCOPED_TRACE(example.file);
+    auto best = BestVariant<CompileResult>(KernelOf(example, 8), target, {}, compile, [](const CompileResult& result) { return BadnessOf(result.spill_bytes, result.serialised); });
+    ASSERT_TRUE(best.ok()) << best.status();
+    EXPECT_EQ(best->spill_bytes, 0);
+    EXPECT_FALSE(best->serialised) << best->log;
   }
 }
 

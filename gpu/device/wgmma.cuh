@@ -28,6 +28,22 @@ TV_DEV void wgmma_results(T* acc) {
     else asm volatile("" : "+r"(acc[i]), "+r"(acc[i + 1]), "+r"(acc[i + 2]), "+r"(acc[i + 3]) :: "memory");
   }
 }
+// Warpgroups take turns at starting products, so that one multiplies while another computes: each waits at its own barrier for the one before it in the ring.
+constexpr int kTurnBarriers = 8;
+template <int Groups>
+TV_DEV void turn_pass() {
+  const u32 group = threadIdx.x >> 7;
+  asm volatile("bar.arrive %0, 256;" ::"r"(kTurnBarriers + (group + 1 == Groups ? 0 : group + 1)) : "memory");
+}
+template <int Groups>
+TV_DEV void turn_take() { asm volatile("bar.sync %0, 256;" ::"r"(kTurnBarriers + (threadIdx.x >> 7)) : "memory"); }
+// The first turn is the first group's.
+template <int Groups>
+TV_DEV void turn_begin() {
+  if (threadIdx.x >> 7 == Groups - 1) turn_pass<Groups>();
+}
+TV_DEV bool any_of_warp(bool x) { return __any_sync(0xffffffffu, x); }
+TV_DEV bool is_i32(i64 x) { return x == static_cast<i32>(x); }
 // acc (+)= part
 template <int Count, bool First>
 TV_DEV void add_results(f32* acc, const f32* part) {

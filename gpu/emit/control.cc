@@ -39,7 +39,7 @@ absl::Status Printer::PrintRegion(const ir::Region& region, const ir::Op* owner)
 
 absl::Status Printer::PrintFor(const ir::Op& op) {
   if (options_.schedule != nullptr) {
-    if (const pipeline::Loop* plan = options_.schedule->LoopOf(op.regions[0].args[0])) return HasRoles() ? PrintConsumerFor(op, *plan) : PrintPipelinedFor(op, *plan);
+    if (const pipeline::Loop* plan = options_.schedule->LoopOf(op.regions[0].args[0])) return plan->delay.has_value() ? PrintDelayedFor(op, *plan) : HasRoles() ? PrintConsumerFor(op, *plan) : PrintPipelinedFor(op, *plan);
   }
   const ir::Region& body = op.regions[0];
   for (size_t i = 0; i < op.results.size(); ++i) Line(Declared(op.results[i]), " = ", Name(op.operands[3 + i]), ";");

@@ -282,8 +282,13 @@ absl::Status Printer::PrintOp(const ir::Op& op, const ir::Op* owner, const ir::R
       }
       return absl::OkStatus();
     case Op::kProgramId: case Op::kNumPrograms:
-      if (HasRoles() && roles().persistent) Line("const i32 ", Name(result), " = static_cast<i32>(programs.", op.op == Op::kProgramId ? "index" : "size", "[", op.IntAttr("axis"), "]);");
-      else Line("const i32 ", Name(result), " = ", isa::Mnemonic(op.op), "<", op.IntAttr("axis"), ">();");
+      if (HasRoles() && roles().persistent) {
+        Line("const i32 ", Name(result), " = static_cast<i32>(programs.", op.op == Op::kProgramId ? "index" : "size", "[", op.IntAttr("axis"), "]);");
+      } else if (op.op == Op::kProgramId && options_.schedule != nullptr && options_.schedule->order.reversed == op.IntAttr("axis")) {
+        Line("const i32 ", Name(result), " = num_programs<", op.IntAttr("axis"), ">() - 1 - program_id<", op.IntAttr("axis"), ">();");
+      } else {
+        Line("const i32 ", Name(result), " = ", isa::Mnemonic(op.op), "<", op.IntAttr("axis"), ">();");
+      }
       return absl::OkStatus();
     case Op::kBroadcast: case Op::kReshape: case Op::kExpandDims: case Op::kPermute: return PrintShape(op);
     case Op::kConvertLayout: return PrintConvert(op);

@@ -107,46 +107,13 @@ absl::Status Printer::PrintCopies(const ir::Op& op, const pipeline::Loop& plan, 
   return absl::OkStatus();
 }
 
-absl::Status Printer::PrintPipelinedFor(const ir::Op& op, const pipeline::Loop& plan) {
+absl::Status Printer::PrintAhead(const ir::Op& op, const pipeline::Loop& plan, int number) {
   const ir::Region& body = op.regions[0];
-  for (const pipeline::Copy& copy : plan.copies) OrderAccess(def_[copy.value]->operands[0], false);
-  // A deferred sum that starts from zero is not set to zero: registers that something else than wgmma writes would make the assembler wait for each product.
-  int fresh = -1;
-  for (size_t i = 0; i < op.results.size(); ++i) {
-    if (plan.deferred != ir::kNoValue && body.ops.back().operands[i] == plan.deferred && IsZero(op.operands[3 + i])) {
-      fresh = static_cast<int>(i);
-      Line(Declared(op.results[i]), ";");
-    } else {
-      Materialise(op.operands[3 + i]);
-      Line(Declared(op.results[i]), " = ", Name(op.operands[3 + i]), ";");
-    }
-  }
-  for (size_t i = 0; i < op.results.size(); ++i) names_[body.args[1 + i]] = Name(op.results[i]);
-  const Pending before = pending_;
-  CollectAccesses(body, pending_);
-  const int number = next_label_++;
   auto numbered = [&](const char* name) { return absl::StrCat(name, number); };
-  const std::string iv = Name(body.args[0]), type = CudaType(TypeOf(body.args[0]).elem), trips = numbered("trips"), left = numbered("left"), put = numbered("put"),
-                    take = numbered("take"), copies = numbered("copies"), ring = numbered("ring");
+  const std::string iv = Name(body.args[0]), type = CudaType(TypeOf(body.args[0]).elem), left = numbered("left"), put = numbered("put"), take = numbered("take"),
+                    copies = numbered("copies"), ring = numbered("ring");
   const std::string step = absl::StrCat("static_cast<", type, ">(", op.FindAttr("step") != nullptr ? absl::StrCat(op.IntAttr("step")) : Name(op.operands[2]), ")");
-  const int64_t ring_bytes = plan.stages * plan.slot_bytes;
-  auto advance = [&](const std::string& slot) {
-    Line(slot, " = ", slot, " == ", ring, " + ", ring_bytes - plan.slot_bytes, " ? ", ring, " : ", slot, " + ", plan.slot_bytes, ";");
-  };
-
-  auto start = [&] {
-    Line("if (", left, " != 0) ", copies, "();");
-    Line("copies_commit();");
-  };
-
-  // Variables that run ahead: the induction variable and what the copies' addresses need of the carried values.
-  Line(type, " ", iv, " = ", Name(op.operands[0]), ";");
-  Line("u64 ", trips, " = trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, "), ", left, " = ", trips, ";");
-  if (fresh >= 0) {
-    add_flag_ = numbered("add");
-    Line("const bool ", numbered("none"), " = ", trips, " == 0;");
-    Line("int ", add_flag_, " = 0;");
-  }
+  Line("u64 ", left, " = ", numbered("trips"), ";");
   Line("const u32 ", ring, " = shared_address();");
   Line("u32 ", put, " = ", ring, ", ", take, " = ", ring, ";");
   const std::string iv_ahead = iv + "_ahead";
@@ -171,7 +138,7 @@ absl::Status Printer::PrintPipelinedFor(const ir::Op& op, const pipeline::Loop& 
   for (const auto& [id, name] : saved) names_[id] = name;
   Line(iv_ahead, " = add(", iv_ahead, ", ", step, ");");
   Line("--", left, ";");
-  advance(put);
+  Line(put, " = ", put, " == ", ring, " + ", (plan.stages - 1) * plan.slot_bytes, " ? ", ring, " : ", put, " + ", plan.slot_bytes, ";");
   --depth_;
   Line("};");
   Line("barrier();");
@@ -180,6 +147,50 @@ absl::Status Printer::PrintPipelinedFor(const ir::Op& op, const pipeline::Loop& 
   Line("  if (", left, " != 0) ", copies, "();");
   Line("  copies_commit();");
   Line("}");
+  return absl::OkStatus();
+}
+
+absl::Status Printer::PrintPipelinedFor(const ir::Op& op, const pipeline::Loop& plan) {
+  const ir::Region& body = op.regions[0];
+  for (const pipeline::Copy& copy : plan.copies) OrderAccess(def_[copy.value]->operands[0], false);
+  // A deferred sum that starts from zero is not set to zero: registers that something else than wgmma writes would make the assembler wait for each product.
+  int fresh = -1;
+  for (size_t i = 0; i < op.results.size(); ++i) {
+    if (plan.deferred != ir::kNoValue && body.ops.back().operands[i] == plan.deferred && IsZero(op.operands[3 + i])) {
+      fresh = static_cast<int>(i);
+      Line(Declared(op.results[i]), ";");
+    } else {
+      Materialise(op.operands[3 + i]);
+      Line(Declared(op.results[i]), " = ", Name(op.operands[3 + i]), ";");
+    }
+  }
+  for (size_t i = 0; i < op.results.size(); ++i) names_[body.args[1 + i]] = Name(op.results[i]);
+  const Pending before = pending_;
+  CollectAccesses(body, pending_);
+  const int number = next_label_++;
+  auto numbered = [&](const char* name) { return absl::StrCat(name, number); };
+  const std::string iv = Name(body.args[0]), type = CudaType(TypeOf(body.args[0]).elem), trips = numbered("trips"), left = numbered("left"),
+                    take = numbered("take"), copies = numbered("copies"), ring = numbered("ring");
+  const std::string step = absl::StrCat("static_cast<", type, ">(", op.FindAttr("step") != nullptr ? absl::StrCat(op.IntAttr("step")) : Name(op.operands[2]), ")");
+  const int64_t ring_bytes = plan.stages * plan.slot_bytes;
+  auto advance = [&](const std::string& slot) {
+    Line(slot, " = ", slot, " == ", ring, " + ", ring_bytes - plan.slot_bytes, " ? ", ring, " : ", slot, " + ", plan.slot_bytes, ";");
+  };
+
+  auto start = [&] {
+    Line("if (", left, " != 0) ", copies, "();");
+    Line("copies_commit();");
+  };
+
+  // Variables that run ahead: the induction variable and what the copies' addresses need of the carried values.
+  Line(type, " ", iv, " = ", Name(op.operands[0]), ";");
+  Line("u64 ", trips, " = trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, ");");
+  if (fresh >= 0) {
+    add_flag_ = numbered("add");
+    Line("const bool ", numbered("none"), " = ", trips, " == 0;");
+    Line("int ", add_flag_, " = 0;");
+  }
+  TILEVM_RETURN_IF_ERROR(PrintAhead(op, plan, number));
   Line("#pragma unroll 1");
   Line("for (; ", trips, " != 0; --", trips, ", ", iv, " = add(", iv, ", ", step, ")) {");
   ++depth_;

@@ -100,7 +100,15 @@ class Printer {
   absl::Status PrintCopies(const ir::Op& op, const pipeline::Loop& plan, const std::string& put);
   // wgmma.cc; `zero`: the accumulator is not read; `flag`, if not empty: an int that says whether it is (operand a from a buffer only).
   absl::Status PrintWgmma(const ir::Op& op, const pipeline::Wgmma& plan, bool zero, const std::string& flag);
-  std::string WriteOperand(const ir::Op& op, const pipeline::Wgmma& plan);
+  std::string WriteOperand(const ir::Op& op, const pipeline::Wgmma& plan, int i);
+  // async_dots.cc
+  absl::Status PrintDelayedFor(const ir::Op& op, const pipeline::Loop& plan);
+  void PrintLate(const pipeline::Delay& delay);
+  bool RangeOf(ir::ValueId id, std::string* low, std::string* high) const;
+  std::string WholeMask(ir::ValueId id) const;
+  bool PrintUniformWhere(const ir::Op& op, const ir::Region& body);
+  // The variables and the lambda of the copies that run ahead of a loop, and the first copies.
+  absl::Status PrintAhead(const ir::Op& op, const pipeline::Loop& plan, int number);
   absl::Status PrintPipelinedFor(const ir::Op& op, const pipeline::Loop& plan);
 
   // --- roles.cc ---
@@ -191,6 +199,8 @@ class Printer {
   int64_t scratch_ = 0;                                   // offset of the scratch, behind the buffers of a pipelined loop
   std::string add_flag_;                                  // set while a deferred dot's sum starts from zero: 0 in the first iteration
   ir::ValueId deferred_ = ir::kNoValue;                   // result of the dot that the loop being printed leaves running
+  std::map<ir::ValueId, std::string> written_;            // by dot: address of its operand a, which was written once for a loop
+  std::map<ir::ValueId, std::string> words_;              // by dot: the fragments of its operand a, an array for each tile of 64 rows
   std::string slot_;                                      // variable with the address of the slot that the body reads
   const pipeline::Loop* consumed_ = nullptr;              // loop of a split kernel whose body is printed
   int loops_ = 0;                                         // around the op that is printed

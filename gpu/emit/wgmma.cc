@@ -90,17 +90,19 @@ std::string Instruction::Table() const {
 
 }  // namespace
 
-// Operand b into a buffer of its own behind the ring; returns the buffer's address.
-std::string Printer::WriteOperand(const ir::Op& op, const pipeline::Wgmma& plan) {
-  const ir::ValueId b = op.operands[1];
+// Operand i into a buffer of its own behind the rings; returns the buffer's address.
+std::string Printer::WriteOperand(const ir::Op& op, const pipeline::Wgmma& plan, int i) {
+  const ir::ValueId b = op.operands[i];
   const isa::Type& type = TypeOf(b);
   const int elem_bytes = isa::StorageBytes(type.elem);
-  const layout::SharedLayout rows = layout::SwizzledRows(type.shape, plan.b_axis, elem_bytes);
+  const layout::SharedLayout rows = layout::SwizzledRows(type.shape, i == 0 ? 1 : plan.b_axis, elem_bytes);
   bool transposed = false;
   const pipeline::Copy* copy = CopyBehind(b, &transposed);
   const ir::ValueId value = copy != nullptr ? ir::kNoValue : pipeline::BeforeLayoutChanges(b, [&](ir::ValueId id) { return def_[id]; });
   if (copy == nullptr) Materialise(value);
-  const int64_t offset = UseShared(type.elem_count() * elem_bytes);
+  // The swizzle repeats every 1024 bytes of the address.
+  const int64_t offset = (scratch_ + 1023) / 1024 * 1024;
+  UseShared(offset - scratch_ + type.elem_count() * elem_bytes);
   const std::string to = absl::StrCat("shared_address() + ", offset);
   Line("barrier();");
   if (copy != nullptr) {
@@ -122,14 +124,17 @@ std::string Printer::WriteOperand(const ir::Op& op, const pipeline::Wgmma& plan)
 
 absl::Status Printer::PrintWgmma(const ir::Op& op, const pipeline::Wgmma& plan, bool zero, const std::string& fresh) {
   const ir::ValueId result = op.results[0];
-  const bool a_shared = options_.schedule->operands.count({result, 0}) != 0;
+  const bool a_shared = options_.schedule->ReadsShared(result, 0);
   Matrix matrices[2];
   for (int i : {0, 1}) {
     Matrix& matrix = matrices[i];
     const isa::Type& type = TypeOf(op.operands[i]);
     int axis = plan.b_axis;
-    if (i == 1 && plan.b_written) {
-      matrix.address = WriteOperand(op, plan);
+    if (i == 0 && plan.a_written) {
+      axis = 1;
+      matrix.address = written_.at(result);
+    } else if (i == 1 && plan.b_written) {
+      matrix.address = WriteOperand(op, plan, 1);
     } else {
       auto found = options_.schedule->operands.find({result, i});
       if (found == options_.schedule->operands.end()) continue;
@@ -152,6 +157,8 @@ absl::Status Printer::PrintWgmma(const ir::Op& op, const pipeline::Wgmma& plan, 
     if (a_shared) {
       // 64 rows of a K-major buffer, or one panel of an MN-major one.
       left = a.Descriptor(absl::StrCat(" + (warpgroup() + ", tile * plan.groups, ") * ", a.k_major ? 64 * a.panel() : a.rows * a.panel()));
+    } else if (auto given = words_.find(result); given != words_.end()) {
+      left = absl::StrCat(given->second, "_", tile);
     } else {
       left = absl::StrCat("a", label, "_", tile);
       const int64_t words = 4 * plan.k_steps, regs = words * 4 / isa::StorageBytes(TypeOf(op.operands[0]).elem);

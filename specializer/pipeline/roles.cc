@@ -30,7 +30,7 @@ class Splitter {
     for (const Loop& loop : out_.loops) loops_[loop.induction] = &loop;
     Roles& roles = out_.roles;
     roles.groups = options_.num_warps / 4;
-    roles.persistent = true;
+    roles.persistent = !out_.order.unequal;  // programs of different length are better dealt out by the hardware, one by one
     Check(kernel_.body);
     for (const Loop& loop : out_.loops) Produce(loop);
     if (!refused_.empty()) return refused_;

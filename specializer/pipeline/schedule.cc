@@ -27,6 +27,7 @@ class Scheduler {
   Schedule Run() {
     Index(lk_.kernel.body);
     Walk(lk_.kernel.body);
+    if (!out_.loops.empty()) out_.order = ProgramOrderOf(lk_.kernel);
     return std::move(out_);
   }
 
@@ -224,7 +225,9 @@ class Scheduler {
     }
     Loop& made = out_.loops.back();
     PlanWgmma(region, made, scratch);
+    if (options_.overlap) PlanDelay(loop, made, scratch);
     made.stages = std::max(2, lk_.kernel.options.num_stages);
+    if (made.delay.has_value()) made.stages = std::max(3, made.stages);
     if (made.deferred != kNoValue) made.stages = std::max({made.stages, kDeferredStages, static_cast<int>(std::min<int64_t>(8, kDeferredRing / made.slot_bytes))});
     while (made.stages > 2 && made.stages * made.slot_bytes + scratch > options_.max_smem) --made.stages;
     if (made.stages * made.slot_bytes + scratch > options_.max_smem) {
@@ -236,8 +239,11 @@ class Scheduler {
       out_.loops.pop_back();
       return false;
     }
-    if (made.stages < 3) made.deferred = kNoValue;
-    made.ahead = made.deferred != kNoValue ? made.stages - 2 : made.stages - 1;
+    if (made.stages < 3) {
+      made.deferred = kNoValue;
+      if (options_.boxes == nullptr) Undelay(made);
+    }
+    made.ahead = made.deferred != kNoValue || made.delay.has_value() ? std::max(1, made.stages - 2) : made.stages - 1;
     return true;
   }
 
@@ -271,6 +277,39 @@ class Scheduler {
       }
     }
     if (dots != 1 || !options_.overlap) loop.deferred = kNoValue;
+  }
+
+  void PlanDelay(const ir::Op& loop, Loop& made, int64_t& scratch) {
+    made.delay = DelayOf(lk_, loop, {&out_.wgmma, [&](ValueId dot, int i) { return out_.operands.count({dot, i}) != 0; }});
+    if (!made.delay.has_value()) return;
+    // Each copy is one dot's.
+    std::set<ValueId> first, second;
+    for (const auto& [where, operand] : out_.operands) {
+      if (where.first == made.delay->first) first.insert(operand.copy);
+      if (where.first == made.delay->second) second.insert(operand.copy);
+    }
+    for (const Copy& copy : made.copies) {
+      if (first.count(copy.value) + second.count(copy.value) != 1) {
+        made.delay.reset();
+        return;
+      }
+    }
+    const ir::Op& dot = *Def(made.delay->first);
+    const isa::Type& a = TypeOf(dot.operands[0]);
+    Wgmma& plan = out_.wgmma[made.delay->first];
+    if (first.size() == 1 && a.shape[1] * isa::StorageBytes(a.elem) >= 64) {
+      plan.a_written = true;
+      scratch += a.elem_count() * isa::StorageBytes(a.elem);
+      for (const ir::Op* change = Def(dot.operands[0]); change != nullptr && change->op == Op::kConvertLayout; change = Def(change->operands[0])) MarkIfUnused(*change);
+    }
+  }
+  void Undelay(Loop& made) {
+    if (!made.delay.has_value()) return;
+    Wgmma& plan = out_.wgmma[made.delay->first];
+    const ir::Op* change = Def(Def(made.delay->first)->operands[0]);
+    for (; plan.a_written && change != nullptr && change->op == Op::kConvertLayout; change = Def(change->operands[0])) out_.not_printed.erase(change->results[0]);
+    plan.a_written = false;
+    made.delay.reset();
   }
 
   static const ir::Op& DotOf(const ir::Region& region, ValueId result) {
@@ -319,7 +358,7 @@ const Copy* Schedule::CopyOf(ValueId value) const {
 
 bool Schedule::ReadsShared(ValueId dot, int i) const {
   auto found = wgmma.find(dot);
-  return operands.count({dot, i}) != 0 || (i == 1 && found != wgmma.end() && found->second.b_written);
+  return operands.count({dot, i}) != 0 || (found != wgmma.end() && (i == 0 ? found->second.a_written : found->second.b_written));
 }
 
 Schedule MakeSchedule(const layout::LayoutKernel& kernel, const ScheduleOptions& options) { return Scheduler(kernel, options).Run(); }
@@ -330,6 +369,7 @@ std::string Print(const Schedule& schedule, const layout::LayoutKernel& kernel) 
     const std::string& known = kernel.kernel.values[id].name;
     return known.empty() ? absl::StrCat("%", id) : absl::StrCat("%", known);
   };
+  if (schedule.order.reversed >= 0) absl::StrAppend(&out, "programs begin from the last along axis ", schedule.order.reversed, ": those are the longest\n");
   for (const Loop& loop : schedule.loops) {
     absl::StrAppend(&out, "loop over ", name(loop.induction), ": ", loop.stages, " slots of ", loop.slot_bytes, " bytes\n");
     for (const Copy& copy : loop.copies) {
@@ -339,13 +379,21 @@ std::string Print(const Schedule& schedule, const layout::LayoutKernel& kernel) 
     }
     for (ValueId id : loop.slice) absl::StrAppend(&out, "  stage 0: ", name(id), "\n");
   }
+  for (const Loop& loop : schedule.loops) {
+    if (!loop.delay.has_value()) continue;
+    absl::StrAppend(&out, "dot ", name(loop.delay->second), " starts one iteration late, under what is computed from ", name(loop.delay->first), "; waiting for it:");
+    for (const auto* list : {&loop.delay->late, &loop.delay->packing}) {
+      for (ValueId id : *list) absl::StrAppend(&out, " ", name(id));
+    }
+    absl::StrAppend(&out, "\n");
+  }
   for (const auto& [where, operand] : schedule.operands) {
     absl::StrAppend(&out, "dot ", name(where.first), " reads operand ", where.second == 0 ? "a" : "b", " from ", name(operand.copy),
                     operand.transposed ? ", transposed" : "", "\n");
   }
   for (const auto& [result, plan] : schedule.wgmma) {
     absl::StrAppend(&out, "dot ", name(result), " by wgmma: ", plan.groups, " warpgroups, ", plan.m_tiles, " tiles of 64 x ", plan.n, " each, ", plan.k_steps,
-                    " steps along k", plan.b_written ? ", b through a buffer of its own" : "", plan.promote ? ", summed in parts of 128 along k" : "", "\n");
+                    " steps along k", plan.a_written ? ", a in a buffer of its own" : "", plan.b_written ? ", b through a buffer of its own" : "", plan.promote ? ", summed in parts of 128 along k" : "", "\n");
   }
   return out;
 }

@@ -32,6 +32,8 @@
 
 #include "specializer/analysis/boxes.h"
 #include "specializer/layout/assign.h"
+#include "specializer/pipeline/delay.h"
+#include "specializer/pipeline/program_order.h"
 #include "specializer/pipeline/wgmma_plan.h"
 
 namespace tilevm::pipeline {
@@ -51,6 +53,7 @@ struct Loop {
   int stages = 0;
   int ahead = 0;                         // iterations that the copies run ahead: stages - 1, or stages - 2
   ir::ValueId deferred = ir::kNoValue;   // result of the dot whose products run on into the next iteration
+  std::optional<Delay> delay;            // one that starts an iteration late
   int64_t slot_bytes = 0;
   std::vector<Copy> copies;
   std::set<ir::ValueId> slice;           // results of ops of the body that also run ahead
@@ -87,6 +90,7 @@ struct Roles {
 
 struct Schedule {
   std::vector<Loop> loops;
+  ProgramOrder order;
   Roles roles;
   std::map<ir::ValueId, Wgmma> wgmma;                       // by result of the dot
   std::map<std::pair<ir::ValueId, int>, Operand> operands;  // by result of the dot and index of the operand

@@ -27,6 +27,7 @@ struct Wgmma {
   int groups = 1;                    // of warps, along m
   int64_t m_tiles = 1;               // of each group, groups * 64 rows apart
   int64_t n = 8, k_steps = 1;        // columns; instructions along k, 32 bytes each
+  bool a_written = false;            // a, which stays the same, lies in a buffer of its own for the whole loop (delay.h)
   bool b_written = false;            // b goes through a buffer of its own, its rows along `b_axis` (0: k)
   int b_axis = 0;
   bool promote = false;

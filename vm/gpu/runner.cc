@@ -319,9 +319,11 @@ class GpuRunner : public host::DeviceRunner {
   absl::Status CompileVariant(const CompiledKernel& kernel, const gpu::Promises& promises, Variants::Variant& variant) {
     if (variant.compiled != nullptr) return absl::OkStatus();
     TILEVM_RETURN_IF_ERROR(GenerateVariant(kernel, promises, variant));
-    TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<gpu::GpuKernel> compiled, compiler_->CompileText(*variant.emitted, target_, kernel.kernel.options.debug));
-    compiled->generate_us = variant.generate_us;
-    variant.compiled = std::move(compiled);
+    gpu::GenerateOptions options;
+    options.promises = promises;
+    // Not always the text that was generated first: one that spills gives way to a plainer one (gpu/compile/fallback.h).
+    TILEVM_ASSIGN_OR_RETURN(variant.compiled, compiler_->Compile(kernel.kernel, target_, options));
+    variant.emitted = variant.compiled->emitted;
     return absl::OkStatus();
   }
 

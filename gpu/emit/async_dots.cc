@@ -1,0 +1,304 @@
+// Loops whose second product runs one iteration late (specializer/pipeline/delay.h), under the arithmetic between the two:
+//
+//   if (trips != 0) {
+//     start scores = q @ k; wait
+//     for (;;) {
+//       the body between the dots
+//       wgmma_wait<0>();                        // the product of the iteration before
+//       acc *= alpha; words = the fragments of p
+//       if (--trips == 0) break;
+//       start scores = q @ k of the next iteration; start acc += words @ v; wgmma_wait<1>();
+//     }
+//     start acc += words @ v; wgmma_wait<0>();
+//   }
+//
+// Warpgroups of a split kernel take turns at starting products (turn_take, turn_pass), so that one computes while another multiplies.
+//
+// Also here: what a uniform branch saves. A factor that is 1 in all rows of a warp changes nothing; a mask that is true in the whole tile neither, and
+// whether it is follows from the ends of the ranges that it compares.
+#include <algorithm>
+
+#include "gpu/emit/printer.h"
+#include "specializer/passes/rewriter.h"
+
+namespace tilevm::gpu {
+namespace {
+
+using isa::Op;
+
+}  // namespace
+
+absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& plan) {
+  const pipeline::Delay& delay = *plan.delay;
+  const ir::Region& body = op.regions[0];
+  const ir::Op &first = *def_[delay.first], &second = *def_[delay.second];
+  const pipeline::Wgmma &early = options_.schedule->wgmma.at(delay.first), &later = options_.schedule->wgmma.at(delay.second);
+  const bool split = HasRoles(), turns = split && roles().groups > 1;
+  for (const pipeline::Copy& copy : plan.copies) OrderAccess(def_[copy.value]->operands[0], false);
+  for (size_t i = 0; i < op.results.size(); ++i) {
+    Materialise(op.operands[3 + i]);
+    Line(Declared(op.results[i]), " = ", Name(op.operands[3 + i]), ";");
+  }
+  for (size_t i = 0; i < op.results.size(); ++i) names_[body.args[1 + i]] = Name(op.results[i]);
+  names_[delay.second] = Name(op.results[delay.carried]);
+  const Pending before = pending_;
+  CollectAccesses(body, pending_);
+  const int number = next_label_++;
+  auto numbered = [&](const char* name) { return absl::StrCat(name, number); };
+  const std::string iv = Name(body.args[0]), type = CudaType(TypeOf(body.args[0]).elem), trips = numbered("trips");
+  const std::string step = absl::StrCat("static_cast<", type, ">(", op.FindAttr("step") != nullptr ? absl::StrCat(op.IntAttr("step")) : Name(op.operands[2]), ")");
+  Line(type, " ", iv, " = ", Name(op.operands[0]), ";");
+  Line("u64 ", trips, " = trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, ");");
+  const bool counted = split && roles().trips.count(body.args[0]) != 0;
+  if (counted) Line("i32 ", iv, "_trip = 0;");
+  const int64_t outer_scratch = scratch_;
+  if (!split) {
+    TILEVM_RETURN_IF_ERROR(PrintAhead(op, plan, number));
+    Line("u32 ", numbered("late"), " = ", numbered("take"), ";");
+    scratch_ = plan.stages * plan.slot_bytes;
+    UseShared(0);
+  }
+  // An operand a that stays the same lies in shared memory for the whole loop.
+  if (early.a_written) {
+    written_[delay.first] = WriteOperand(first, early, 0);
+    scratch_ = (scratch_ + 1023) / 1024 * 1024 + (TypeOf(first.operands[0]).elem_count() * isa::StorageBytes(TypeOf(first.operands[0]).elem) + 1023) / 1024 * 1024;
+    UseShared(0);
+  } else {
+    Materialise(first.operands[0]);
+  }
+  const bool zero = IsZero(first.operands[2]);
+  if (!zero) Materialise(first.operands[2]);
+  Line(Declared(delay.first), ";");
+  words_[delay.second] = numbered("words");
+  for (int64_t tile = 0; tile < later.m_tiles; ++tile) Line("u32 ", numbered("words"), "_", tile, "[", 4 * later.k_steps, "];");
+
+  const std::set<int> first_rings = RingsOf(first), second_rings = RingsOf(second);
+  auto release = [&](int ring) { Line("ring", ring, ".release<0>(", roles().rings[ring].by_wgmma ? "(threadIdx.x & 127) == 0" : "true", ");"); };
+  auto results = [&](ir::ValueId value) { Line("wgmma_results<", LayoutOf(value).register_count(), ">(", Name(value), ".v);"); };
+  auto start_first = [&]() -> absl::Status {
+    if (!split) {
+      Line("copies_wait<", plan.ahead - 1, ">();");
+      Line("fence_shared();");
+      Line("barrier();");
+      Line("if (", numbered("left"), " != 0) ", numbered("copies"), "();");
+      Line("copies_commit();");
+    }
+    for (int ring : first_rings) Line("ring", ring, ".wait_full();");
+    if (turns) Line("turn_take<", roles().groups, ">();");
+    slot_ = numbered("take");
+    if (!zero) Line(Name(delay.first), " = ", Name(first.operands[2]), ";");
+    return PrintWgmma(first, early, zero, "");
+  };
+  auto end_first = [&](int64_t running) {
+    Line("wgmma_wait<", running, ">();");
+    results(delay.first);
+    for (int ring : first_rings) {
+      release(ring);
+      Line("ring", ring, ".advance();");
+    }
+  };
+  auto start_second = [&]() -> absl::Status {
+    for (int ring : second_rings) Line("ring", ring, ".wait_full();");
+    slot_ = numbered("late");
+    TILEVM_RETURN_IF_ERROR(PrintWgmma(second, later, false, ""));
+    for (int ring : second_rings) Line("ring", ring, ".advance();");
+    return absl::OkStatus();
+  };
+  auto end_second = [&] {
+    Line("wgmma_wait<0>();");
+    results(delay.second);
+    for (int ring : second_rings) release(ring);
+  };
+  auto pass = [&] {
+    if (turns) Line("turn_pass<", roles().groups, ">();");
+  };
+  if (turns && prologue_.find("turn_begin") == std::string::npos) absl::StrAppend(&prologue_, "  turn_begin<", roles().groups, ">();\n");
+
+  Line("if (", trips, " != 0) {");
+  ++depth_;
+  TILEVM_RETURN_IF_ERROR(start_first());
+  pass();
+  end_first(0);
+  Line("#pragma unroll 1");
+  Line("for (;;) {");
+  ++depth_;
+  ++loops_;
+  const size_t scope = materialised_.size();
+  // The body between the dots.
+  const std::set<ir::ValueId> late(delay.late.begin(), delay.late.end()), packing(delay.packing.begin(), delay.packing.end());
+  scratch_state_ = ScratchState::kUnknown;
+  slot_ = numbered("take");
+  for (const ir::Op& inner : body.ops) {
+    const ir::ValueId result = inner.results.empty() ? ir::kNoValue : inner.results[0];
+    if (&inner == &first || &inner == &second || inner.op == Op::kYield || late.count(result) != 0 || packing.count(result) != 0) continue;
+    if (inner.results.size() == 1 && plan.only_ahead.count(result) != 0) continue;
+    if (split && roles().skipped.count(&inner) != 0) continue;
+    if (inner.op == Op::kWhere && PrintUniformWhere(inner, body)) continue;
+    TILEVM_RETURN_IF_ERROR(PrintOp(inner, &op, body));
+  }
+  Flush();
+  scratch_state_ = ScratchState::kUnknown;
+  std::vector<std::string> targets;
+  std::vector<ir::ValueId> values;
+  for (size_t i = 0; i < op.results.size(); ++i) {
+    if (static_cast<int>(i) == delay.carried) continue;
+    targets.push_back(Name(op.results[i]));
+    values.push_back(body.ops.back().operands[i]);
+    Materialise(values.back());
+  }
+  end_second();
+  PrintLate(delay);
+  for (ir::ValueId id : delay.packing) TILEVM_RETURN_IF_ERROR(PrintOp(*def_[id], &op, body));
+  Flush();
+  const int64_t words = 4 * later.k_steps, regs = words * 4 / isa::StorageBytes(TypeOf(second.operands[0]).elem);
+  Materialise(second.operands[0]);
+  for (int64_t tile = 0; tile < later.m_tiles; ++tile) Line("fragment(", numbered("words"), "_", tile, ", ", Name(second.operands[0]), ".v + ", tile * regs, ", ", words, ");");
+  AssignAll(targets, values);
+  EndScope(scope);
+  Line(iv, " = add(", iv, ", ", step, ");");
+  if (counted) Line("++", iv, "_trip;");
+  if (!split) {
+    const std::string take = numbered("take"), ring = numbered("ring");
+    Line(numbered("late"), " = ", take, ";");
+    Line(take, " = ", take, " == ", ring, " + ", (plan.stages - 1) * plan.slot_bytes, " ? ", ring, " : ", take, " + ", plan.slot_bytes, ";");
+  }
+  Line("if (--", trips, " == 0) break;");
+  TILEVM_RETURN_IF_ERROR(start_first());
+  TILEVM_RETURN_IF_ERROR(start_second());
+  pass();
+  end_first(later.m_tiles);
+  --loops_;
+  --depth_;
+  Line("}");
+  TILEVM_RETURN_IF_ERROR(start_second());
+  end_second();
+  --depth_;
+  Line("}");
+  if (!split) {
+    Line("copies_wait<0>();");
+  }
+  scratch_ = outer_scratch;
+  slot_.clear();
+  pending_.Join(before);
+  return absl::OkStatus();
+}
+
+// acc = f(acc) in place.
+void Printer::PrintLate(const pipeline::Delay& delay) {
+  if (delay.late.empty()) return;
+  const std::string sum = Name(delay.second);
+  const ir::Op& only = *def_[delay.late[0]];
+  bool branch = false;
+  if (delay.late.size() == 1 && only.op == Op::kMul && TypeOf(only.results[0]).elem.dtype == isa::DType::kF32) {
+    // The other factor, if it is the same along the columns.
+    for (ir::ValueId factor : only.operands) {
+      const ir::Op* spread = lazy_[factor];
+      if (spread == nullptr || spread->op != Op::kBroadcast || !IsTile(spread->operands[0]) || IsUniform(spread->operands[0])) continue;
+      const std::string changed = absl::StrCat("changed", next_label_++);
+      Line("bool ", changed, " = false;");
+      OpenRegisterLoop(LayoutOf(spread->operands[0]).register_count(), 1);
+      Line(changed, " |= ", Name(spread->operands[0]), ".v[r] != 1.0f;");
+      CloseRegisterLoop();
+      Line("if (any_of_warp(", changed, ")) {");
+      ++depth_;
+      branch = true;
+      break;
+    }
+  }
+  OpenRegisterLoop(LayoutOf(delay.second).register_count(), 1);
+  std::map<ir::ValueId, std::string> locals;
+  for (ir::ValueId id : delay.late) {
+    const ir::Op& op = *def_[id];
+    const std::string value = RegisterExpression(op, locals);
+    Place(op.loc);
+    if (id == delay.late.back()) {
+      Line(sum, ".v[r] = ", value, ";");
+    } else {
+      Line(ConstType(TypeOf(id).elem), " ", Name(id), " = ", value, ";");
+      locals[id] = Name(id);
+    }
+  }
+  CloseRegisterLoop();
+  if (branch) {
+    --depth_;
+    Line("}");
+  }
+}
+
+// The smallest and the largest element of an index tile, as C++ expressions in 64 bits.
+bool Printer::RangeOf(ir::ValueId id, std::string* low, std::string* high) const {
+  const ir::Op* op = def_[id];
+  if (!IsTile(id)) {
+    if (names_[id].empty()) return false;
+    *low = *high = absl::StrCat("i64(", names_[id], ")");
+    return true;
+  }
+  if (op == nullptr) return false;
+  switch (op->op) {
+    case Op::kSplat: case Op::kBroadcast: case Op::kReshape: case Op::kExpandDims: case Op::kPermute: return RangeOf(op->operands[0], low, high);
+    case Op::kArange:
+      *low = absl::StrCat(op->IntAttr("start"));
+      *high = absl::StrCat(op->IntAttr("end") - 1);
+      return true;
+    case Op::kAdd: case Op::kSub: {
+      std::string other_low, other_high;
+      if (!isa::IsInteger(TypeOf(id).elem.dtype) || isa::IsUnsigned(TypeOf(id).elem.dtype) || !RangeOf(op->operands[0], low, high) ||
+          !RangeOf(op->operands[1], &other_low, &other_high)) {
+        return false;
+      }
+      const bool sub = op->op == Op::kSub;
+      *low = absl::StrCat(*low, sub ? " - " : " + ", "(", sub ? other_high : other_low, ")");
+      *high = absl::StrCat(*high, sub ? " - " : " + ", "(", sub ? other_low : other_high, ")");
+      return true;
+    }
+    default: return false;
+  }
+}
+
+// An expression that is true only if the mask is in every element; "" if none is known. Sums that leave 32 bits may have wrapped: then it is false.
+std::string Printer::WholeMask(ir::ValueId id) const {
+  const ir::Op* op = IsTile(id) ? def_[id] : nullptr;
+  if (op == nullptr) return "";
+  switch (op->op) {
+    case Op::kSplat: return names_[op->operands[0]];
+    case Op::kBroadcast: case Op::kReshape: case Op::kExpandDims: case Op::kPermute: return IsTile(op->operands[0]) ? WholeMask(op->operands[0]) : "";
+    case Op::kBitAnd: {
+      const std::string a = WholeMask(op->operands[0]), b = WholeMask(op->operands[1]);
+      return a.empty() || b.empty() ? "" : absl::StrCat(a, " && ", b);
+    }
+    case Op::kLt: case Op::kLe: case Op::kGt: case Op::kGe: {
+      const isa::DType dtype = TypeOf(op->operands[0]).elem.dtype;
+      std::string low[2], high[2];
+      if (dtype != isa::DType::kI32 || !RangeOf(op->operands[0], &low[0], &high[0]) || !RangeOf(op->operands[1], &low[1], &high[1])) return "";
+      const bool less = op->op == Op::kLt || op->op == Op::kLe;
+      std::string out = absl::StrCat("(", less ? high[0] : low[0], op->op == Op::kLt ? " < " : op->op == Op::kLe ? " <= " : op->op == Op::kGt ? " > " : " >= ", less ? low[1] : high[1], ")");
+      for (int i : {0, 1}) absl::StrAppend(&out, " && is_i32(", low[i], ") && is_i32(", high[i], ")");
+      return out;
+    }
+    default: return "";
+  }
+}
+
+// where(mask, x, y) in place of x, left out where the whole mask is true. False if it cannot be told, or x is wanted elsewhere.
+bool Printer::PrintUniformWhere(const ir::Op& op, const ir::Region& body) {
+  const ir::ValueId mask = op.operands[0], x = op.operands[1], y = op.operands[2], result = op.results[0];
+  if (!IsTile(result) || !IsTile(mask) || lazy_[x] != nullptr || lazy_[mask] == nullptr || uses_[x].size() != 1 || !IsUniform(y)) return false;
+  if (std::none_of(body.ops.begin(), body.ops.end(), [&](const ir::Op& inner) { return def_[x] == &inner; })) return false;
+  const std::string whole = WholeMask(mask);
+  if (whole.empty()) return false;
+  Flush();
+  names_[result] = Name(x);
+  Place(op.loc);
+  Line("if (!(", whole, ")) {");
+  ++depth_;
+  OpenRegisterLoop(LayoutOf(result).register_count(), 1);
+  std::map<ir::ValueId, std::string> locals;
+  const std::string condition = Register(mask, locals), other = Register(y, locals);
+  Line(Name(x), ".v[r] = where(", condition, ", ", Name(x), ".v[r], ", other, ");");
+  CloseRegisterLoop();
+  --depth_;
+  Line("}");
+  return true;
+}
+
+}  // namespace tilevm::gpu
