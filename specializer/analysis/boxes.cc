@@ -513,7 +513,10 @@ int Boxes::Use(const ir::Op& access, std::vector<int64_t> size, int swizzle) {
   map.swizzle = swizzle;
   for (size_t d = 0; d < box.dims.size(); ++d) {
     const BoxDim& dim = box.dims[d];
-    map.extents.push_back(dim.extent);
+    State::Interval coordinates = s.IntervalOf(dim.start, found.shape);
+    if (dim.axis >= 0) coordinates.hi = slice.Binary(NodeOp::kAdd, coordinates.hi, slice.Const(found.shape[static_cast<size_t>(dim.axis)] - 1));
+    // What no mask bounds ends with the last coordinate: an H200 takes a map that reaches far beyond its memory, but not the copies by it.
+    map.extents.push_back(dim.extent == slice.Const(kUnbounded) ? slice.Binary(NodeOp::kMin, dim.extent, slice.Binary(NodeOp::kAdd, coordinates.hi, slice.Const(1))) : dim.extent);
     s.Check(NodeOp::kLess, zero, dim.extent, absl::StrCat(name, " has no elements"));
     s.Check(NodeOp::kLessEqual, dim.extent, slice.Const(int64_t{1} << 32), absl::StrCat(name, " has more than 2^32 elements along an axis"));
     if (d > 0) {
@@ -522,8 +525,6 @@ int Boxes::Use(const ir::Op& access, std::vector<int64_t> size, int swizzle) {
       s.Check(NodeOp::kLess, zero, dim.stride, absl::StrCat("a stride of ", name, " is not positive"));
       s.Check(NodeOp::kLess, dim.stride, slice.Const(int64_t{1} << 40), absl::StrCat("a stride of ", name, " is 2^40 bytes or more"));
     }
-    State::Interval coordinates = s.IntervalOf(dim.start, found.shape);
-    if (dim.axis >= 0) coordinates.hi = slice.Binary(NodeOp::kAdd, coordinates.hi, slice.Const(found.shape[static_cast<size_t>(dim.axis)] - 1));
     s.CheckWithin(coordinates, found.not_negative[d] ? -kMostCoordinate - 1 : 0, kMostCoordinate, absl::StrCat("coordinates in ", name, " may leave their range"));
   }
   for (const Polynomial& p : found.positive) s.Check(NodeOp::kLess, zero, s.NodeOf(p), absl::StrCat("the mask of ", name, " keeps nothing"));

@@ -46,10 +46,6 @@ std::optional<int64_t> Apply(NodeOp op, int64_t a, int64_t b) {
   }
 }
 
-// No dimension of an array spans more: what is not bounded by a mask still lies in the memory of a device. An H200 takes a map whose extents reach beyond its
-// addresses, but not the copies by it ("illegal instruction").
-constexpr uint64_t kMostBytes = uint64_t{1} << 38;
-
 // What cuTensorMapEncodeTiled demands; "" if the fields are fit.
 std::string Unfit(const MapFields& map) {
   if (map.address % 16 != 0) return "the array is not aligned to 16 bytes";
@@ -129,7 +125,6 @@ SliceValues Evaluate(const Slice& slice, absl::Span<const int64_t> params, const
       out.maps.clear();
       return out;
     }
-    for (size_t d = 0; d < fields.strides.size(); ++d) fields.extents[d + 1] = std::min(fields.extents[d + 1], std::max<uint64_t>(1, kMostBytes / fields.strides[d]));
     out.maps.push_back(std::move(fields));
   }
   return out;
