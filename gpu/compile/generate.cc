@@ -63,7 +63,7 @@ pipeline::Schedule ScheduleOf(const layout::LayoutKernel& kernel, const analysis
   how.boxes = boxes;
   pipeline::Schedule schedule = pipeline::MakeSchedule(kernel, how);
   if (boxes == nullptr) return schedule;
-  pipeline::AssignRoles(kernel, {boxes, target.max_smem_per_block, scratch, kernel.kernel.options.num_warps}, &schedule);
+  schedule.why_no_roles = pipeline::AssignRoles(kernel, {boxes, target.max_smem_per_block, scratch, kernel.kernel.options.num_warps}, &schedule);
   return schedule;
 }
 
@@ -114,6 +114,9 @@ pipeline::Schedule Plan(const layout::LayoutKernel& kernel, const Target& target
   if (const std::unique_ptr<analysis::Boxes> boxes = BoxesOf(kernel, target, options)) {
     pipeline::Schedule schedule = ScheduleOf(kernel, facts, target, options, boxes.get());
     if (schedule.roles.groups > 0) return schedule;
+    pipeline::Schedule whole = ScheduleOf(kernel, facts, target);
+    whole.why_no_roles = schedule.why_no_roles;
+    return whole;
   }
   return ScheduleOf(kernel, facts, target, options);
 }

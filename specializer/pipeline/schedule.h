@@ -92,6 +92,7 @@ struct Schedule {
   std::vector<Loop> loops;
   ProgramOrder order;
   Roles roles;
+  std::string why_no_roles;                                 // for a person, where the kernel might have been split
   std::map<ir::ValueId, Wgmma> wgmma;                       // by result of the dot
   std::map<std::pair<ir::ValueId, int>, Operand> operands;  // by result of the dot and index of the operand
   std::set<ir::ValueId> not_printed;                        // changes of layout that only such operands use

@@ -19,6 +19,7 @@ namespace {
 
 struct Flags {
   std::string file, stage = "typed", arch;
+  bool remarks = false;
   std::vector<std::string> rest, import_dirs;
 };
 
@@ -42,7 +43,7 @@ int Inspect(const Flags& flags) {
   if (!loaded.ok()) return Fail(loaded.status(), files);
   Program& program = **loaded;
   const std::vector<SourceFile>& sources = program.module().files;
-  if (flags.stage == "open") {
+  if (flags.stage == "open" && !flags.remarks) {
     if (kernel.empty()) {
       std::printf("%s", isa::Print(program.module()).c_str());
       return kOk;
@@ -55,7 +56,7 @@ int Inspect(const Flags& flags) {
   const std::string& stage = flags.stage;
   std::vector<std::string> stages = {"open", "typed"};
   for (absl::string_view pass : specializer::PassNames()) stages.emplace_back(pass);
-  const bool on_gpu = std::find(GpuStages().begin(), GpuStages().end(), stage) != GpuStages().end();
+  const bool on_gpu = flags.remarks || std::find(GpuStages().begin(), GpuStages().end(), stage) != GpuStages().end();
   stages.emplace_back("plan");
   stages.insert(stages.end(), GpuStages().begin(), GpuStages().end());
   if (std::find(stages.begin(), stages.end(), stage) == stages.end()) {
@@ -73,7 +74,7 @@ int Inspect(const Flags& flags) {
   absl::StatusOr<ir::Kernel> ir = program.SpecializeStage(kernel, args, on_gpu || stage == "plan" ? "" : stage);
   if (!ir.ok()) return Fail(ir.status(), sources);
   if (on_gpu) {
-    absl::StatusOr<std::string> text = GpuStage(*ir, stage, flags.arch);
+    absl::StatusOr<std::string> text = flags.remarks ? GpuRemarks(*ir, flags.arch, sources) : GpuStage(*ir, stage, flags.arch);
     if (absl::IsInvalidArgument(text.status()) && !LocOf(text.status()).known()) return Misuse(text.status().message());
     if (!text.ok()) return Fail(text.status(), sources);
     std::fwrite(text->data(), 1, text->size(), stdout);
@@ -96,7 +97,8 @@ void AddInspect(CLI::App& app, int* exit_code) {
   CLI::App* verb = app.add_subcommand("inspect", "Print a program after a stage, from the open bytecode to machine code");
   verb->add_option("FILE", flags->file, "a .py, .tasm or .tbc")->required();
   verb->add_option("KERNEL", flags->rest, "the kernel and its arguments; a type such as ptr<f32> or 'zeros(16)' stands for a tensor");
-  verb->add_option("--stage", flags->stage, "open, typed (before all passes), a pass (the last one is what both engines begin with), plan (what the CPU engine runs), layout, pipeline, cuda, ptx, sass or resources");
+  verb->add_option("--stage", flags->stage, "open, typed (before all passes), a pass (the last one is what both engines begin with), plan (what the CPU engine runs), layout, pipeline, slice, cuda, ptx, sass or resources");
+  verb->add_flag("--remarks", flags->remarks, "instead of a stage: which path each load, store and dot takes on the GPU, and what stands against the better one");
   verb->add_option("--arch", flags->arch, "the GPU to generate for: sm_80, sm_86, sm_89, sm_90a, sm_100a, sm_120a (that of this machine, else sm_90a)");
   verb->add_option("-I,--import-dir", flags->import_dirs, "a folder where imported files are looked for")->allow_extra_args(false);
   verb->footer("Example:\n"

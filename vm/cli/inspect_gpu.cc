@@ -6,14 +6,18 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gpu/compile/fallback.h"
 #include "gpu/compile/generate.h"
+#include "gpu/compile/remarks.h"
 #include "gpu/device/headers.h"
 #include "gpu/launch/device.h"
 #include "gpu/nvrtc/nvrtc.h"
 
 namespace tilevm::vm::cli {
 namespace {
+
+constexpr char kRemark[] = "\x01";
 
 absl::StatusOr<gpu::Target> TargetFor(absl::string_view arch) {
   if (!arch.empty()) return gpu::TargetOf(arch);
@@ -57,7 +61,7 @@ absl::StatusOr<std::string> Disassemble(const std::string& cubin) {
 }  // namespace
 
 const std::vector<std::string>& GpuStages() {
-  static const auto* const kStages = new std::vector<std::string>{"layout", "pipeline", "cuda", "ptx", "sass", "resources"};
+  static const auto* const kStages = new std::vector<std::string>{"layout", "pipeline", "slice", "cuda", "ptx", "sass", "resources"};
   return *kStages;
 }
 
@@ -66,9 +70,12 @@ absl::StatusOr<std::string> GpuStage(const ir::Kernel& kernel, absl::string_view
   TILEVM_ASSIGN_OR_RETURN(layout::LayoutKernel laid_out, gpu::LayOut(kernel, target, {}));
   if (stage == "layout") return layout::Print(laid_out);
   if (stage == "pipeline") return pipeline::Print(gpu::Plan(laid_out, target, {}), laid_out);
-  if (stage == "cuda") {
+  if (stage == "slice" || stage == "cuda") {
     TILEVM_ASSIGN_OR_RETURN(gpu::Emitted emitted, gpu::Generate(kernel, target));
-    return emitted.text;
+    if (stage == "cuda") return emitted.text;
+    std::vector<std::string> names;
+    for (const ir::Param& param : kernel.params) names.push_back(param.name);
+    return emitted.slice.empty() ? "nothing has to hold\n" : launch::Print(emitted.slice, names);
   }
   TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const gpu::Nvrtc> nvrtc, gpu::Nvrtc::Load());
   using Made = std::pair<gpu::Emitted, gpu::CompileResult>;
@@ -89,6 +96,17 @@ absl::StatusOr<std::string> GpuStage(const ir::Kernel& kernel, absl::string_view
   return absl::StrCat("kernel ", emitted.entry, " for ", target.arch, ": ", emitted.threads, " threads, ", compiled.registers, " registers, ", compiled.spill_bytes,
                       " bytes spilled, ", emitted.smem_bytes, " of ", target.max_smem_per_block, " bytes of shared memory, ", compiled.cubin.size(),
                       " bytes of cubin\n");
+}
+
+absl::StatusOr<std::string> GpuRemarks(const ir::Kernel& kernel, absl::string_view arch, const std::vector<SourceFile>& files) {
+  TILEVM_ASSIGN_OR_RETURN(gpu::Target target, TargetFor(arch));
+  TILEVM_ASSIGN_OR_RETURN(layout::LayoutKernel laid_out, gpu::LayOut(kernel, target, {}));
+  std::string out;
+  for (const gpu::Remark& remark : gpu::Remarks(laid_out, target, {})) {
+    // As an error is shown, under another word.
+    out += absl::StrReplaceAll(FormatDiagnostic(ErrorAt(remark.loc, absl::StatusCode::kUnknown, kRemark, remark.text), files), {{absl::StrCat("error: ", kRemark), "remark: "}});
+  }
+  return out;
 }
 
 }  // namespace tilevm::vm::cli

@@ -396,6 +396,44 @@ TEST_F(RunnerTest, TensorMapsOfAPreparedLaunch) {
   EXPECT_EQ(seen.extents[1], 20u);
 }
 
+constexpr char kMatmul[] = R"(
+import triton
+import triton.language as tl
+
+@triton.jit
+def matmul(a, b, c, M, N, K, am, bk, cm, B: tl.constexpr):
+    offs_m = tl.program_id(0) * B + tl.arange(0, B)
+    offs_n = tl.program_id(1) * B + tl.arange(0, B)
+    offs_k = tl.arange(0, B)
+    acc = tl.zeros((B, B), dtype=tl.float32)
+    for k in range(0, K, B):
+        x = tl.load(a + (offs_m % M)[:, None] * am + k + offs_k[None, :], mask=offs_k[None, :] < K - k, other=0.0)
+        y = tl.load(b + (k + offs_k)[:, None] * bk + (offs_n % N)[None, :], mask=offs_k[:, None] < K - k, other=0.0)
+        acc = tl.dot(x, y, acc)
+    tl.store(c + offs_m[:, None] * cm + offs_n[None, :], acc.to(tl.float16), mask=(offs_m[:, None] < M) & (offs_n[None, :] < N))
+)";
+
+TEST_F(RunnerTest, AMisalignedPitchTakesTheOtherVariant) {
+  std::shared_ptr<Program> program = Load(kMatmul);
+  alignas(64) static char memory[3][100 * 104 * 2];
+  Control().device_address = 1;
+  Control().run = [](const FakeLaunch&) { return 1.0; };
+  const auto prepare = [&](int64_t pitch) {
+    auto ref = [&](int which) { return TensorRef{memory[which], isa::DType::kF16, {100, 100}}; };
+    return program->Prepare("matmul", "2, 2", {{"a", ref(0)}, {"b", ref(1)}, {"c", ref(2)}, {"M", 100}, {"N", 99}, {"K", 98}, {"am", pitch}, {"bk", 104}, {"cm", 104}, {"B", 64}});
+  };
+  absl::StatusOr<std::unique_ptr<PreparedLaunch>> aligned = prepare(104);
+  ASSERT_TRUE(aligned.ok()) << program->Format(aligned.status());
+  ASSERT_EQ(Control().maps.size(), 3u);
+  EXPECT_EQ(Control().maps[0].extents, (std::vector<unsigned long long>{98, 100}));
+  EXPECT_EQ(Control().maps[0].strides, (std::vector<unsigned long long>{208}));
+  absl::StatusOr<std::unique_ptr<PreparedLaunch>> other = prepare(100);
+  ASSERT_TRUE(other.ok()) << program->Format(other.status());
+  EXPECT_EQ(Control().maps.size(), 3u);
+  EXPECT_TRUE((*other)->kernel().emitted.slice.empty());
+  EXPECT_TRUE((*other)->Launch().ok());
+}
+
 // --- promises ---
 
 host::PreparedRun RunOf(const std::vector<host::Tensor>& tensors, const std::vector<Arg>& args) {
