@@ -114,7 +114,7 @@ pipeline::Schedule Plan(const layout::LayoutKernel& kernel, const Target& target
   if (const std::unique_ptr<analysis::Boxes> boxes = BoxesOf(kernel, target, options)) {
     pipeline::Schedule schedule = ScheduleOf(kernel, facts, target, options, boxes.get());
     if (schedule.roles.groups > 0) return schedule;
-    pipeline::Schedule whole = ScheduleOf(kernel, facts, target);
+    pipeline::Schedule whole = ScheduleOf(kernel, facts, target, options);
     whole.why_no_roles = schedule.why_no_roles;
     return whole;
   }

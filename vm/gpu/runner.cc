@@ -92,10 +92,12 @@ class GpuRunner : public host::DeviceRunner {
     double compile_us = 0;
     gpu::Promises promises;
     promises.boxes = KnowsMaps();
-    if (!run.args.empty()) {
-      TILEVM_ASSIGN_OR_RETURN(promises, Choose(kernel, run, grid));
+    std::shared_ptr<const gpu::LoadedKernel> loaded;
+    if (run.args.empty()) {
+      TILEVM_ASSIGN_OR_RETURN(loaded, Loaded(kernel, promises, &compile_us));
+    } else {
+      TILEVM_ASSIGN_OR_RETURN(loaded, LoadedFor(kernel, run, grid, &promises, &compile_us));
     }
-    TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const gpu::LoadedKernel> loaded, Loaded(kernel, promises, &compile_us));
     host::KernelResources out;
     out.registers = loaded->kernel().registers;
     out.spill_bytes = loaded->kernel().spill_bytes;
@@ -121,8 +123,8 @@ class GpuRunner : public host::DeviceRunner {
     TILEVM_RETURN_IF_ERROR(device_->CheckGrid(grid));
     std::lock_guard<std::mutex> lock(mutex_);
     host::DeviceRunResult out;
-    TILEVM_ASSIGN_OR_RETURN(const gpu::Promises promises, Choose(kernel, run, grid));
-    TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const gpu::LoadedKernel> loaded, Loaded(kernel, promises, &out.compile_us));
+    gpu::Promises promises;
+    TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const gpu::LoadedKernel> loaded, LoadedFor(kernel, run, grid, &promises, &out.compile_us));
     TILEVM_ASSIGN_OR_RETURN(std::vector<uint64_t> values, Upload(run));
     std::unique_ptr<gpu::DeviceMemory> records;
     if (loaded->kernel().emitted.uses_records()) {
@@ -189,9 +191,9 @@ class GpuRunner : public host::DeviceRunner {
   absl::StatusOr<std::unique_ptr<PreparedLaunch>> Bind(std::shared_ptr<const CompiledKernel> kernel, const host::PreparedRun& run,
                                                        const std::array<int64_t, 3>& grid) override {
     TILEVM_RETURN_IF_ERROR(device_->CheckGrid(grid));
-    TILEVM_ASSIGN_OR_RETURN(const gpu::Promises promises, Choose(*kernel, run, grid));
+    gpu::Promises promises;
     double compile_us = 0;
-    TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const gpu::LoadedKernel> loaded, Loaded(*kernel, promises, &compile_us));
+    TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const gpu::LoadedKernel> loaded, LoadedFor(*kernel, run, grid, &promises, &compile_us));
     std::vector<PreparedLaunch::Parameter> parameters;
     std::vector<uint64_t> values;
     for (size_t i = 0; i < run.args.size(); ++i) {
@@ -242,10 +244,8 @@ class GpuRunner : public host::DeviceRunner {
         host::TuneCandidate& c = candidates[i];
         if (!c.status.ok()) continue;
         double compile_us = 0;
-        absl::StatusOr<std::shared_ptr<const gpu::LoadedKernel>> kernel = [&]() -> absl::StatusOr<std::shared_ptr<const gpu::LoadedKernel>> {
-          TILEVM_ASSIGN_OR_RETURN(const gpu::Promises promises, Choose(*c.kernel, *c.run, c.grid));
-          return Loaded(*c.kernel, promises, &compile_us);
-        }();
+        gpu::Promises promises;
+        absl::StatusOr<std::shared_ptr<const gpu::LoadedKernel>> kernel = LoadedFor(*c.kernel, *c.run, c.grid, &promises, &compile_us);
         c.status = kernel.status();
         if (c.status.ok()) c.status = device_->CheckGrid(c.grid);
         if (c.status.ok()) loaded[i] = *std::move(kernel);
@@ -314,6 +314,17 @@ class GpuRunner : public host::DeviceRunner {
     TILEVM_ASSIGN_OR_RETURN(variant.loaded, device_->Load(variant.compiled));
     *compile_us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
     return variant.loaded;
+  }
+
+  // The variant for the launch.
+  absl::StatusOr<std::shared_ptr<const gpu::LoadedKernel>> LoadedFor(const CompiledKernel& kernel, const host::PreparedRun& run, const std::array<int64_t, 3>& grid,
+                                                                     gpu::Promises* promises, double* compile_us) {
+    TILEVM_ASSIGN_OR_RETURN(*promises, Choose(kernel, run, grid));
+    TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const gpu::LoadedKernel> loaded, Loaded(kernel, *promises, compile_us));
+    if (!promises->boxes || *compile_us == 0) return loaded;
+    // The text that was compiled may be another one, with another slice.
+    TILEVM_ASSIGN_OR_RETURN(*promises, Choose(kernel, run, grid));
+    return promises->boxes ? loaded : Loaded(kernel, *promises, compile_us);
   }
 
   absl::Status CompileVariant(const CompiledKernel& kernel, const gpu::Promises& promises, Variants::Variant& variant) {
