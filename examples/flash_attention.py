@@ -44,13 +44,14 @@ def flash_attention_kernel(
         v_ptrs = V + z * stride_vz + h * stride_vh + offs_n[:, None] * stride_vn + offs_d[None, :] * stride_vd
         k = tl.load(k_ptrs, mask=offs_n[:, None] < N_CTX, other=0.0)
         v = tl.load(v_ptrs, mask=offs_n[:, None] < N_CTX, other=0.0)
-        scores = tl.dot(q, tl.trans(k)) * scale_log2
+        scores = tl.dot(q, tl.trans(k))
         visible = offs_n[None, :] < N_CTX
         if CAUSAL:
             visible = visible & (offs_m[:, None] >= offs_n[None, :])
         scores = tl.where(visible, scores, float('-inf'))
-        new_max = tl.maximum(row_max, tl.max(scores, axis=1))
-        p = tl.exp2(scores - new_max[:, None])
+        # The scale is positive: the maximum of the scaled scores is the scaled maximum, and scaling and subtracting are one multiply-add.
+        new_max = tl.maximum(row_max, tl.max(scores, axis=1) * scale_log2)
+        p = tl.exp2(scores * scale_log2 - new_max[:, None])
         alpha = tl.exp2(row_max - new_max)
         row_sum = row_sum * alpha + tl.sum(p, axis=1)
         acc = acc * alpha[:, None] + tl.dot(p.to(v.dtype), v)
@@ -68,7 +69,8 @@ def flash_attention(q, k, v, causal=False, scale=None):
     if scale is None:
         scale = 1.0 / head_dim**0.5
     out = torch.empty_like(q)
-    BLOCK_M, BLOCK_N = 64, 64
+    assert scale > 0
+    BLOCK_M, BLOCK_N = 128, 128
     grid = (triton.cdiv(n_ctx, BLOCK_M), batch * heads)
     flash_attention_kernel[grid](
         q, k, v, out, scale,
@@ -77,7 +79,7 @@ def flash_attention(q, k, v, causal=False, scale=None):
         v.stride(0), v.stride(1), v.stride(2), v.stride(3),
         out.stride(0), out.stride(1), out.stride(2), out.stride(3),
         heads, n_ctx,
-        HEAD_DIM=head_dim, BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, CAUSAL=causal,
+        HEAD_DIM=head_dim, BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, CAUSAL=causal, num_warps=8,
     )
     return out
 

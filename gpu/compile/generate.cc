@@ -43,6 +43,23 @@ int WarpsFor(const ir::Kernel& kernel, const Target& target) {
   return warps;
 }
 
+// The fewest rows of a product inside a loop; 0 if there is none.
+int64_t LeastRows(const ir::Kernel& kernel, const ir::Region& region, bool in_loop = false) {
+  int64_t least = 0;
+  for (const ir::Op& op : region.ops) {
+    if (op.op == isa::Op::kDot && in_loop) {
+      const isa::Shape& shape = kernel.TypeOf(op.results[0]).shape;
+      const int64_t rows = shape.size() == 2 ? shape[0] : 1;
+      least = least == 0 ? rows : std::min(least, rows);
+    }
+    for (const ir::Region& inner : op.regions) {
+      const int64_t rows = LeastRows(kernel, inner, in_loop || op.op == isa::Op::kFor);
+      if (rows != 0) least = least == 0 ? rows : std::min(least, rows);
+    }
+  }
+  return least;
+}
+
 // Registers of a tile that one access of a load or store may move.
 int64_t VectorOf(const layout::LayoutKernel& kernel, const analysis::AxisFacts& facts, const ir::Op& op) {
   const analysis::Access access = analysis::AccessOf(kernel.kernel, facts, op);
@@ -91,8 +108,11 @@ absl::StatusOr<layout::LayoutKernel> LayOut(const ir::Kernel& given, const Targe
     return InvalidAt(kernel.loc, "num_warps is ", num_warps, "; it has to be a power of two between 1 and ", target.max_threads_per_block / 32);
   }
   kernel.options.num_warps = num_warps;
+  // Four warps for each 64 rows, in two groups at most: that is how wgmma shares the registers, and how one group multiplies while the other does not.
+  const int64_t rows = LeastRows(kernel, kernel.body);
+  if (target.number == 90 && options.wgmma && num_warps >= 4 && rows >= 64) kernel.options.num_warps = rows >= 128 ? 8 : 4;
   layout::LayoutOptions layouts;
-  layouts.num_warps = num_warps;
+  layouts.num_warps = kernel.options.num_warps;
   layouts.warpgroups = target.number == 90 && options.wgmma;
   const analysis::AxisFacts facts(kernel, {.trust_signs = options.promises.trust_signs});
   layouts.access = [&](const ir::Op& op) {
@@ -106,6 +126,7 @@ absl::StatusOr<layout::LayoutKernel> LayOut(const ir::Kernel& given, const Targe
   const pipeline::Schedule schedule = ScheduleOf(laid_out, laid_facts, target, options);
   if (2 * static_cast<int64_t>(schedule.wgmma.size()) >= DotCount(laid_out.kernel.body)) return laid_out;
   layouts.warpgroups = false;
+  layouts.num_warps = kernel.options.num_warps = num_warps;
   return layout::AssignLayouts(kernel, layouts);
 }
 

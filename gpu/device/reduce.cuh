@@ -36,12 +36,18 @@ TV_DEV Tile<T, S> reduce(u32 smem, const Tile<T, L>& x, F combine) {
     for (int i = 0; i < L::regs - 1; ++i) tree[L::regs + i] = combine(tree[2 * i], tree[2 * i + 1]);
     out.v[0] = tree[2 * L::regs - 2];
   } else {
-    bool seen[S::regs] = {};
+    constexpr int ways = L::regs / S::regs >= 8 ? 4 : 1;  // chains side by side
+    T part[S::regs][ways];
+    int seen[S::regs] = {};
 #pragma unroll
     for (int r = 0; r < L::regs; ++r) {
-      const int s = R::slot(r);
-      out.v[s] = seen[s] ? combine(out.v[s], x.v[r]) : x.v[r];
-      seen[s] = true;
+      const int s = R::slot(r), number = seen[s]++;
+      part[s][number % ways] = number >= ways ? combine(part[s][number % ways], x.v[r]) : x.v[r];
+    }
+#pragma unroll
+    for (int s = 0; s < S::regs; ++s) {
+      if constexpr (ways == 4) out.v[s] = combine(combine(part[s][0], part[s][1]), combine(part[s][2], part[s][3]));
+      else out.v[s] = part[s][0];
     }
   }
 #pragma unroll

@@ -42,6 +42,20 @@ template <int Groups>
 TV_DEV void turn_begin() {
   if (threadIdx.x >> 7 == Groups - 1) turn_pass<Groups>();
 }
+// The words of fragments from f32: pairs of neighbours.
+template <class T>
+TV_DEV void pack_pairs(u32* out, const f32* x, int words) {
+#pragma unroll
+  for (int i = 0; i < words; ++i) {
+    if constexpr (same<T, f16>) asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(out[i]) : "f"(x[2 * i + 1]), "f"(x[2 * i]));
+    else asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(out[i]) : "f"(x[2 * i + 1]), "f"(x[2 * i]));
+  }
+}
+// Keeps what comes after behind the computation of x. The assembler moves a wait for products in front of arithmetic that it does not depend on, but over no branch;
+// this one is for a NaN that no instruction makes.
+TV_DEV void hold(f32 x) {
+  if (bits_of(x) == 0x7fc0dead) asm volatile("nanosleep.u32 1;");
+}
 TV_DEV bool any_of_warp(bool x) { return __any_sync(0xffffffffu, x); }
 TV_DEV bool is_i32(i64 x) { return x == static_cast<i32>(x); }
 // acc (+)= part

@@ -51,7 +51,7 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
   Line("u64 ", trips, " = trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, ");");
   const bool counted = split && roles().trips.count(body.args[0]) != 0;
   if (counted) Line("i32 ", iv, "_trip = 0;");
-  const int64_t outer_scratch = scratch_;
+  int64_t outer_scratch = scratch_;
   if (!split) {
     TILEVM_RETURN_IF_ERROR(PrintAhead(op, plan, number));
     Line("u32 ", numbered("late"), " = ", numbered("take"), ";");
@@ -59,10 +59,19 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
     UseShared(0);
   }
   // An operand a that stays the same lies in shared memory for the whole loop.
-  if (early.a_written) {
+  const bool top = std::any_of(kernel().body.ops.begin(), kernel().body.ops.end(), [&](const ir::Op& other) { return &other == &op; });
+  const ir::ValueId root = pipeline::BeforeLayoutChanges(first.operands[0], [&](ir::ValueId id) { return def_[id]; });
+  if (auto kept = kept_.find(root); early.a_written && kept != kept_.end()) {
+    written_[delay.first] = kept->second;
+  } else if (early.a_written) {
     written_[delay.first] = WriteOperand(first, early, 0);
     scratch_ = (scratch_ + 1023) / 1024 * 1024 + (TypeOf(first.operands[0]).elem_count() * isa::StorageBytes(TypeOf(first.operands[0]).elem) + 1023) / 1024 * 1024;
     UseShared(0);
+    // For the other loops of the program too, where no ring is laid over it.
+    if (split && top) {
+      kept_[root] = written_[delay.first];
+      outer_scratch = scratch_;
+    }
   } else {
     Materialise(first.operands[0]);
   }
@@ -146,13 +155,24 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
     values.push_back(body.ops.back().operands[i]);
     Materialise(values.back());
   }
+  // f32 to 16 bits: the fragments' words at once.
+  const ir::Op* cast = delay.packing.size() == 1 ? def_[delay.packing[0]] : nullptr;
+  const isa::DType to = TypeOf(second.operands[0]).elem.dtype;
+  const bool pairs = cast != nullptr && TypeOf(cast->operands[0]).elem.dtype == isa::DType::kF32 && (to == isa::DType::kF16 || to == isa::DType::kBF16) &&
+                     cast->StringAttr("rounding") != "rtz" && lazy_[cast->operands[0]] == nullptr;
+  if (pairs) Line("hold(", Name(cast->operands[0]), ".v[", LayoutOf(cast->operands[0]).register_count() - 1, "]);");
   end_second();
   PrintLate(delay);
-  for (ir::ValueId id : delay.packing) TILEVM_RETURN_IF_ERROR(PrintOp(*def_[id], &op, body));
-  Flush();
   const int64_t words = 4 * later.k_steps, regs = words * 4 / isa::StorageBytes(TypeOf(second.operands[0]).elem);
-  Materialise(second.operands[0]);
-  for (int64_t tile = 0; tile < later.m_tiles; ++tile) Line("fragment(", numbered("words"), "_", tile, ", ", Name(second.operands[0]), ".v + ", tile * regs, ", ", words, ");");
+  for (int64_t tile = 0; pairs && tile < later.m_tiles; ++tile) {
+    Line("pack_pairs<", CudaType(TypeOf(second.operands[0]).elem), ">(", numbered("words"), "_", tile, ", ", Name(cast->operands[0]), ".v + ", tile * regs, ", ", words, ");");
+  }
+  if (!pairs) {
+    for (ir::ValueId id : delay.packing) TILEVM_RETURN_IF_ERROR(PrintOp(*def_[id], &op, body));
+    Flush();
+    Materialise(second.operands[0]);
+    for (int64_t tile = 0; tile < later.m_tiles; ++tile) Line("fragment(", numbered("words"), "_", tile, ", ", Name(second.operands[0]), ".v + ", tile * regs, ", ", words, ");");
+  }
   AssignAll(targets, values);
   EndScope(scope);
   Line(iv, " = add(", iv, ", ", step, ");");

@@ -200,6 +200,7 @@ class Printer {
   std::string add_flag_;                                  // set while a deferred dot's sum starts from zero: 0 in the first iteration
   ir::ValueId deferred_ = ir::kNoValue;                   // result of the dot that the loop being printed leaves running
   std::map<ir::ValueId, std::string> written_;            // by dot: address of its operand a, which was written once for a loop
+  std::map<ir::ValueId, std::string> kept_;               // by value: the same, for the rest of the program
   std::map<ir::ValueId, std::string> words_;              // by dot: the fragments of its operand a, an array for each tile of 64 rows
   std::string slot_;                                      // variable with the address of the slot that the body reads
   const pipeline::Loop* consumed_ = nullptr;              // loop of a split kernel whose body is printed
