@@ -303,7 +303,7 @@ def works():
 
         def args(s, c):
             tensors = [s["q"], s["k"], s["v"], s["out"]]
-            return (*tensors, scale, *[x for t in tensors for x in t.stride()], heads, n, d, 64, 64, causal)
+            return (*tensors, scale, *[x for t in tensors for x in t.stride()], heads, n, d, 128, c["BLOCK_N"], causal)
 
         def sdpa(s):
             with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.CUDNN_ATTENTION):
@@ -312,9 +312,10 @@ def works():
         def reference(s):
             return torch.nn.functional.scaled_dot_product_attention(s["q"].float(), s["k"].float(), s["v"].float(), is_causal=causal)
         out.append(Work(f"attention f16 {batch}x{heads}x{n}x{d}{' causal' if causal else ''}", "examples/flash_attention.py", "flash_attention_kernel", make, args,
-                        lambda s, c: (triton.cdiv(n, 64), batch * heads), "TFLOP/s", 4 * batch * heads * n * n * d * (0.5 if causal else 1), reference, 3e-3,
-                        peers={"cudnn": sdpa},
-                        triton_run=lambda k, s: k[(triton.cdiv(n, 64), batch * heads)](*args(s, {})[:-4], HEAD_DIM=d, BLOCK_M=64, BLOCK_N=64, CAUSAL=causal)))
+                        lambda s, c: (triton.cdiv(n, 128), batch * heads), "TFLOP/s", 4 * batch * heads * n * n * d * (0.5 if causal else 1), reference, 3e-3,
+                        configs=({"BLOCK_N": 128, "num_warps": 8}, {"BLOCK_N": 64, "num_warps": 8}), peers={"cudnn": sdpa},
+                        triton_run=lambda k, s: k[(triton.cdiv(n, 128), batch * heads)](*args(s, {"BLOCK_N": 64})[:-4], HEAD_DIM=d, BLOCK_M=128, BLOCK_N=64, CAUSAL=causal,
+                                                                                       num_warps=8)))
 
     rows_file = os.path.relpath(os.path.join(HERE, "kernels.py"), ROOT)
 

@@ -86,6 +86,7 @@ TEST(Schedule, TheSecondProductOfAttentionStartsLate) {
   EXPECT_EQ(schedule.wgmma.count(delay.first) + schedule.wgmma.count(delay.second), 2u);
   EXPECT_EQ(delay.late.size(), 1u);     // acc * alpha
   EXPECT_EQ(delay.packing.size(), 1u);  // p to f16
+  EXPECT_EQ(delay.partial.size(), 1u);  // the sum of a row's weights
   // q stays in shared memory, p in registers.
   EXPECT_TRUE(schedule.ReadsShared(delay.first, 0));
   EXPECT_FALSE(schedule.ReadsShared(delay.second, 0));

@@ -51,6 +51,22 @@ TV_DEV void pack_pairs(u32* out, const f32* x, int words) {
     else asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(out[i]) : "f"(x[2 * i + 1]), "f"(x[2 * i]));
   }
 }
+// A sum in parts, one in each lane whose number differs in the bits of Lanes: at first one of them has it all; at last all have the sum of the parts.
+template <u32 Lanes, class L>
+TV_DEV void keep_in_lanes(Tile<f32, L>& x) {
+#pragma unroll
+  for (int r = 0; r < L::regs; ++r) x.v[r] = (lane_id() & Lanes) != 0 ? 0.0f : x.v[r];
+}
+template <u32 Lanes, class L>
+TV_DEV void add_lanes(Tile<f32, L>& x) {
+#pragma unroll
+  for (int bit = 0; bit < 5; ++bit) {
+    if (Lanes >> bit & 1) {
+#pragma unroll
+      for (int r = 0; r < L::regs; ++r) x.v[r] += __shfl_xor_sync(0xffffffffu, x.v[r], 1u << bit);
+    }
+  }
+}
 // Keeps what comes after behind the computation of x. The assembler moves a wait for products in front of arithmetic that it does not depend on, but over no branch;
 // this one is for a NaN that no instruction makes.
 TV_DEV void hold(f32 x) {

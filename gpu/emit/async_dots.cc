@@ -41,6 +41,10 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
   }
   for (size_t i = 0; i < op.results.size(); ++i) names_[body.args[1 + i]] = Name(op.results[i]);
   names_[delay.second] = Name(op.results[delay.carried]);
+  for (const pipeline::PartialSum& sum : delay.partial) {
+    Line("keep_in_lanes<", sum.lanes, ">(", Name(op.results[sum.carried]), ");");
+    partial_.insert(sum.reduce);
+  }
   const Pending before = pending_;
   CollectAccesses(body, pending_);
   const int number = next_label_++;
@@ -75,6 +79,8 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
   } else {
     Materialise(first.operands[0]);
   }
+  group_number_ = early.groups == 1 ? "0" : numbered("group");
+  if (early.groups > 1) Line("const u32 ", group_number_, " = warpgroup();");
   const bool zero = IsZero(first.operands[2]);
   if (!zero) Materialise(first.operands[2]);
   Line(Declared(delay.first), ";");
@@ -162,7 +168,9 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
                      cast->StringAttr("rounding") != "rtz" && lazy_[cast->operands[0]] == nullptr;
   if (pairs) Line("hold(", Name(cast->operands[0]), ".v[", LayoutOf(cast->operands[0]).register_count() - 1, "]);");
   end_second();
-  PrintLate(delay);
+  // The sum is rescaled under the next first product, unless what it takes is about to change.
+  const bool at_once = LateNeedsOldValues(delay, body);
+  if (at_once) PrintLate(delay);
   const int64_t words = 4 * later.k_steps, regs = words * 4 / isa::StorageBytes(TypeOf(second.operands[0]).elem);
   for (int64_t tile = 0; pairs && tile < later.m_tiles; ++tile) {
     Line("pack_pairs<", CudaType(TypeOf(second.operands[0]).elem), ">(", numbered("words"), "_", tile, ", ", Name(cast->operands[0]), ".v + ", tile * regs, ", ", words, ");");
@@ -174,7 +182,6 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
     for (int64_t tile = 0; tile < later.m_tiles; ++tile) Line("fragment(", numbered("words"), "_", tile, ", ", Name(second.operands[0]), ".v + ", tile * regs, ", ", words, ");");
   }
   AssignAll(targets, values);
-  EndScope(scope);
   Line(iv, " = add(", iv, ", ", step, ");");
   if (counted) Line("++", iv, "_trip;");
   if (!split) {
@@ -182,11 +189,18 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
     Line(numbered("late"), " = ", take, ";");
     Line(take, " = ", take, " == ", ring, " + ", (plan.stages - 1) * plan.slot_bytes, " ? ", ring, " : ", take, " + ", plan.slot_bytes, ";");
   }
-  Line("if (--", trips, " == 0) break;");
+  Line("if (--", trips, " == 0) {");
+  ++depth_;
+  if (!at_once) PrintLate(delay);
+  Line("break;");
+  --depth_;
+  Line("}");
   TILEVM_RETURN_IF_ERROR(start_first());
+  if (!at_once) PrintLate(delay);
   TILEVM_RETURN_IF_ERROR(start_second());
   pass();
   end_first(later.m_tiles);
+  EndScope(scope);
   --loops_;
   --depth_;
   Line("}");
@@ -194,13 +208,28 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
   end_second();
   --depth_;
   Line("}");
-  if (!split) {
-    Line("copies_wait<0>();");
-  }
+  for (const pipeline::PartialSum& sum : delay.partial) Line("add_lanes<", sum.lanes, ">(", Name(op.results[sum.carried]), ");");
+  if (!split) Line("copies_wait<0>();");
   scratch_ = outer_scratch;
   slot_.clear();
+  group_number_.clear();
   pending_.Join(before);
   return absl::OkStatus();
+}
+
+// Whether something that the late ops take, and that has no variable of its own, is made of values that the end of the iteration changes.
+bool Printer::LateNeedsOldValues(const pipeline::Delay& delay, const ir::Region& body) const {
+  const std::set<ir::ValueId> late(delay.late.begin(), delay.late.end());
+  std::vector<ir::ValueId> open;
+  for (ir::ValueId id : delay.late) open.insert(open.end(), def_[id]->operands.begin(), def_[id]->operands.end());
+  while (!open.empty()) {
+    const ir::ValueId id = open.back();
+    open.pop_back();
+    if (id == ir::kNoValue || late.count(id) != 0 || id == body.args[1 + delay.carried]) continue;
+    if (std::find(body.args.begin(), body.args.end(), id) != body.args.end()) return true;
+    if (IsTile(id) && lazy_[id] != nullptr) open.insert(open.end(), lazy_[id]->operands.begin(), lazy_[id]->operands.end());
+  }
+  return false;
 }
 
 // acc = f(acc) in place.

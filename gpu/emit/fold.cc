@@ -171,7 +171,7 @@ absl::Status Printer::PrintReduce(const ir::Op& op) {
     return mask;
   };
   const uint32_t warps = reduced(from.warp(), to.warp());
-  const std::string table = Table(absl::StrCat(slots, "  static constexpr u32 lanes = ", reduced(from.lane(), to.lane()), ", warps = ", warps,
+  const std::string table = Table(absl::StrCat(slots, "  static constexpr u32 lanes = ", partial_.count(op.results[0]) != 0 ? 0 : reduced(from.lane(), to.lane()), ", warps = ", warps,
                                                ", warp_count = ", from.warp_count(), ";\n"),
                                   'R');
   if (pair) bytes = std::max<int64_t>(8, bytes * 2);

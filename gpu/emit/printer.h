@@ -104,6 +104,7 @@ class Printer {
   // async_dots.cc
   absl::Status PrintDelayedFor(const ir::Op& op, const pipeline::Loop& plan);
   void PrintLate(const pipeline::Delay& delay);
+  bool LateNeedsOldValues(const pipeline::Delay& delay, const ir::Region& body) const;
   bool RangeOf(ir::ValueId id, std::string* low, std::string* high) const;
   std::string WholeMask(ir::ValueId id) const;
   bool PrintUniformWhere(const ir::Op& op, const ir::Region& body);
@@ -200,6 +201,8 @@ class Printer {
   std::string add_flag_;                                  // set while a deferred dot's sum starts from zero: 0 in the first iteration
   ir::ValueId deferred_ = ir::kNoValue;                   // result of the dot that the loop being printed leaves running
   std::map<ir::ValueId, std::string> written_;            // by dot: address of its operand a, which was written once for a loop
+  std::string group_number_;                              // variable that holds warpgroup(), if there is one
+  std::set<ir::ValueId> partial_;                         // reductions whose result stays in parts, one in each lane
   std::map<ir::ValueId, std::string> kept_;               // by value: the same, for the rest of the program
   std::map<ir::ValueId, std::string> words_;              // by dot: the fragments of its operand a, an array for each tile of 64 rows
   std::string slot_;                                      // variable with the address of the slot that the body reads

@@ -156,7 +156,7 @@ absl::Status Printer::PrintWgmma(const ir::Op& op, const pipeline::Wgmma& plan, 
     std::string left;
     if (a_shared) {
       // 64 rows of a K-major buffer, or one panel of an MN-major one.
-      left = a.Descriptor(absl::StrCat(" + (warpgroup() + ", tile * plan.groups, ") * ", a.k_major ? 64 * a.panel() : a.rows * a.panel()));
+      left = a.Descriptor(absl::StrCat(" + (", group_number_.empty() ? "warpgroup()" : group_number_, " + ", tile * plan.groups, ") * ", a.k_major ? 64 * a.panel() : a.rows * a.panel()));
     } else if (auto given = words_.find(result); given != words_.end()) {
       left = absl::StrCat(given->second, "_", tile);
     } else {

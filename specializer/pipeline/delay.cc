@@ -35,6 +35,7 @@ class Finder {
     if (plan.promote || plan.b_written || early.promote || early.b_written) return std::nullopt;
     if (!FindSum(second, out) || !DependsOn(second.operands[0], out.first)) return std::nullopt;
     FindPacking(second, out);
+    FindPartialSums(out);
     return out;
   }
 
@@ -132,6 +133,43 @@ class Finder {
       const ir::Op* op = Def(at);
       if (op == nullptr || op->op != Op::kCast || lk_.layout_of[op->operands[0]] != lk_.layout_of[at]) break;
       out.packing.insert(out.packing.begin(), at);
+    }
+  }
+
+  // exp(m - max(m, ...))
+  bool IsAtMostOne(ValueId id) const {
+    const ir::Op* exp = Def(id);
+    if (exp == nullptr || (exp->op != Op::kExp2 && exp->op != Op::kExp)) return false;
+    const ir::Op* difference = Def(exp->operands[0]);
+    if (difference == nullptr || difference->op != Op::kSub) return false;
+    const ir::Op* most = Def(difference->operands[1]);
+    return most != nullptr && most->op == Op::kMaximum && (most->operands[0] == difference->operands[0] || most->operands[1] == difference->operands[0]);
+  }
+
+  void FindPartialSums(Delay& out) const {
+    const ir::Op& yield = body_.ops.back();
+    for (size_t i = 0; i < yield.operands.size(); ++i) {
+      const ValueId arg = body_.args[1 + i], sum = yield.operands[i];
+      const ir::Op* last = Def(sum);
+      if (static_cast<int>(i) == out.carried || last == nullptr || UsesOf(sum).size() != 1 || UsesOf(arg).size() != 1) continue;
+      ValueId added = kNoValue;
+      if (last->op == Op::kFma) {
+        const int factor = last->operands[0] == arg ? 1 : 0;
+        if (last->operands[1 - factor] == arg && IsAtMostOne(last->operands[factor])) added = last->operands[2];
+      } else if (last->op == Op::kAdd) {
+        if (last->operands[0] == arg) added = last->operands[1];
+        else if (last->operands[1] == arg) added = last->operands[0];
+      }
+      const ir::Op* reduce = added == kNoValue ? nullptr : Def(added);
+      if (reduce == nullptr || reduce->op != Op::kReduce || reduce->StringAttr("kind") != "add" || reduce->operands.size() != 1 || UsesOf(added).size() != 1) continue;
+      if (lk_.kernel.TypeOf(added).elem.dtype != isa::DType::kF32 || lk_.kernel.TypeOf(added).is_scalar() || lk_.layout_of[added] != lk_.layout_of[sum]) continue;
+      const layout::LinearLayout& from = lk_.LayoutOf(reduce->operands[0]);
+      const layout::LinearLayout to = from.Sliced(static_cast<int>(reduce->IntAttr("axis")));
+      PartialSum partial{added, static_cast<int>(i), 0};
+      bool within = true;
+      for (size_t bit = 0; bit < from.warp().size(); ++bit) within &= from.warp()[bit] == 0 || to.warp()[bit] != 0;
+      for (size_t bit = 0; bit < from.lane().size(); ++bit) partial.lanes |= from.lane()[bit] != 0 && to.lane()[bit] == 0 ? 1u << bit : 0;
+      if (within && partial.lanes != 0) out.partial.push_back(partial);
     }
   }
 

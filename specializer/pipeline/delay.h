@@ -36,11 +36,20 @@
 
 namespace tilevm::pipeline {
 
+// A running sum, sum = sum * factor + reduce(x), of which nothing is asked before the loop's end: each lane can keep its own part of it, and the parts are added
+// after the loop instead of in each iteration. The factor is the same in all lanes, and exp(m - max(m, ..)): at most 1, so that no lane's zero becomes a NaN.
+struct PartialSum {
+  ir::ValueId reduce = ir::kNoValue;                        // result of the reduction
+  int carried = 0;                                          // which carried value the sum is
+  uint32_t lanes = 0;                                       // bits of the lane that run along the reduced axis
+};
+
 struct Delay {
   ir::ValueId first = ir::kNoValue, second = ir::kNoValue;  // results of the dots
   int carried = 0;                                          // which carried value the sum is
   std::vector<ir::ValueId> late;                            // results of the ops on the sum's way to `second`, in order
   std::vector<ir::ValueId> packing;                         // of casts that only `second` needs, in order
+  std::vector<PartialSum> partial;
 };
 
 // What is known of the dots of the loop: by result, and by result and operand whether that one lies in a ring.

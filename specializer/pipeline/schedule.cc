@@ -386,6 +386,7 @@ std::string Print(const Schedule& schedule, const layout::LayoutKernel& kernel) 
       for (ValueId id : *list) absl::StrAppend(&out, " ", name(id));
     }
     absl::StrAppend(&out, "\n");
+    for (const PartialSum& sum : loop.delay->partial) absl::StrAppend(&out, "sum of ", name(sum.reduce), " stays in parts, one in each lane, until the loop ends\n");
   }
   for (const auto& [where, operand] : schedule.operands) {
     absl::StrAppend(&out, "dot ", name(where.first), " reads operand ", where.second == 0 ? "a" : "b", " from ", name(operand.copy),
