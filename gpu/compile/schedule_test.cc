@@ -96,6 +96,56 @@ TEST(Schedule, TheSecondProductOfAttentionStartsLate) {
   EXPECT_FALSE(ScheduleOf(kernel, *TargetOf("sm_80")).loops[0].delay.has_value());
 }
 
+TEST(Schedule, TheLongestProgramsBeginFirst) {
+  const Target target = *TargetOf("sm_90a");
+  const pipeline::ProgramOrder causal = ScheduleOf(KernelOf(kAttention, 8), target).order, equal = ScheduleOf(KernelOf(kMatmul, 8), target).order;
+  EXPECT_TRUE(causal.unequal);
+  EXPECT_EQ(causal.reversed, 0);
+  EXPECT_FALSE(equal.unequal);
+  EXPECT_EQ(equal.reversed, -1);
+}
+
+TEST(Schedule, WarpsByTheRowsOfWgmma) {
+  // num_warps is a hint: two groups of four warps for 128 rows.
+  absl::StatusOr<layout::LayoutKernel> laid_out = LayOut(KernelOf(kMatmul, 4), *TargetOf("sm_90a"), {});
+  ASSERT_TRUE(laid_out.ok()) << laid_out.status();
+  EXPECT_EQ(laid_out->kernel.options.num_warps, 8);
+  laid_out = LayOut(KernelOf(kMatmul, 4), *TargetOf("sm_80"), {});
+  ASSERT_TRUE(laid_out.ok()) << laid_out.status();
+  EXPECT_EQ(laid_out->kernel.options.num_warps, 4);
+}
+
+// The variants of a kernel by what the assembler says of them: with products under other work, without, without wgmma.
+struct Tried {
+  int variant;
+  int64_t badness;
+};
+Tried Best(const std::vector<int64_t>& badness, int* compiled) {
+  *compiled = 0;
+  auto generate = [](const GenerateOptions& options) -> absl::StatusOr<Emitted> {
+    Emitted emitted;
+    emitted.text = options.overlap ? "0" : options.wgmma ? "1" : "2";
+    return emitted;
+  };
+  auto compile = [&](Emitted emitted) -> absl::StatusOr<Tried> {
+    ++*compiled;
+    const int variant = emitted.text[0] - '0';
+    return Tried{variant, badness[variant]};
+  };
+  return *BestVariant<Tried>({}, generate, compile, [](const Tried& tried) { return tried.badness; });
+}
+
+TEST(BestVariant, TheFirstCleanOneElseTheLeastBad) {
+  int compiled = 0;
+  EXPECT_EQ(Best({0, 0, 0}, &compiled).variant, 0);
+  EXPECT_EQ(compiled, 1);
+  EXPECT_EQ(Best({8, 0, 0}, &compiled).variant, 1);
+  EXPECT_EQ(Best({BadnessOf(16, true), BadnessOf(16, false), 0}, &compiled).variant, 1);  // a few spilled registers cost less than mma.sync
+  EXPECT_EQ(Best({BadnessOf(4096, true), BadnessOf(2048, true), 0}, &compiled).variant, 2);
+  EXPECT_EQ(Best({400, 900, 500}, &compiled).variant, 0);
+  EXPECT_EQ(compiled, 3);
+}
+
 TEST(Schedule, WhatIsChosenForHopperDoesNotSpill) {
   absl::StatusOr<std::shared_ptr<const Nvrtc>> nvrtc = Nvrtc::Load();
   if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();

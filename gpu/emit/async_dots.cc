@@ -50,7 +50,8 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
   const int number = next_label_++;
   auto numbered = [&](const char* name) { return absl::StrCat(name, number); };
   const std::string iv = Name(body.args[0]), type = CudaType(TypeOf(body.args[0]).elem), trips = numbered("trips");
-  const std::string step = absl::StrCat("static_cast<", type, ">(", op.FindAttr("step") != nullptr ? absl::StrCat(op.IntAttr("step")) : Name(op.operands[2]), ")");
+  const std::string by = op.FindAttr("step") != nullptr ? absl::StrCat(op.IntAttr("step")) : Name(op.operands[2]);
+  const std::string step = absl::StrCat("static_cast<", type, ">(", by, ")");
   Line(type, " ", iv, " = ", Name(op.operands[0]), ";");
   Line("u64 ", trips, " = trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, ");");
   const bool counted = split && roles().trips.count(body.args[0]) != 0;
@@ -69,7 +70,8 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
     written_[delay.first] = kept->second;
   } else if (early.a_written) {
     written_[delay.first] = WriteOperand(first, early, 0);
-    scratch_ = (scratch_ + 1023) / 1024 * 1024 + (TypeOf(first.operands[0]).elem_count() * isa::StorageBytes(TypeOf(first.operands[0]).elem) + 1023) / 1024 * 1024;
+    const isa::Type& a = TypeOf(first.operands[0]);
+    scratch_ = ((scratch_ + 1023) / 1024 + (a.elem_count() * isa::StorageBytes(a.elem) + 1023) / 1024) * 1024;
     UseShared(0);
     // For the other loops of the program too, where no ring is laid over it.
     if (split && top) {
@@ -173,13 +175,16 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
   if (at_once) PrintLate(delay);
   const int64_t words = 4 * later.k_steps, regs = words * 4 / isa::StorageBytes(TypeOf(second.operands[0]).elem);
   for (int64_t tile = 0; pairs && tile < later.m_tiles; ++tile) {
-    Line("pack_pairs<", CudaType(TypeOf(second.operands[0]).elem), ">(", numbered("words"), "_", tile, ", ", Name(cast->operands[0]), ".v + ", tile * regs, ", ", words, ");");
+    Line("pack_pairs<", CudaType(TypeOf(second.operands[0]).elem), ">(", numbered("words"), "_", tile, ", ", Name(cast->operands[0]), ".v + ", tile * regs, ", ",
+         words, ");");
   }
   if (!pairs) {
     for (ir::ValueId id : delay.packing) TILEVM_RETURN_IF_ERROR(PrintOp(*def_[id], &op, body));
     Flush();
     Materialise(second.operands[0]);
-    for (int64_t tile = 0; tile < later.m_tiles; ++tile) Line("fragment(", numbered("words"), "_", tile, ", ", Name(second.operands[0]), ".v + ", tile * regs, ", ", words, ");");
+    for (int64_t tile = 0; tile < later.m_tiles; ++tile) {
+      Line("fragment(", numbered("words"), "_", tile, ", ", Name(second.operands[0]), ".v + ", tile * regs, ", ", words, ");");
+    }
   }
   AssignAll(targets, values);
   Line(iv, " = add(", iv, ", ", step, ");");
@@ -320,7 +325,8 @@ std::string Printer::WholeMask(ir::ValueId id) const {
       std::string low[2], high[2];
       if (dtype != isa::DType::kI32 || !RangeOf(op->operands[0], &low[0], &high[0]) || !RangeOf(op->operands[1], &low[1], &high[1])) return "";
       const bool less = op->op == Op::kLt || op->op == Op::kLe;
-      std::string out = absl::StrCat("(", less ? high[0] : low[0], op->op == Op::kLt ? " < " : op->op == Op::kLe ? " <= " : op->op == Op::kGt ? " > " : " >= ", less ? low[1] : high[1], ")");
+      const char* const sign = op->op == Op::kLt ? " < " : op->op == Op::kLe ? " <= " : op->op == Op::kGt ? " > " : " >= ";
+      std::string out = absl::StrCat("(", less ? high[0] : low[0], sign, less ? low[1] : high[1], ")");
       for (int i : {0, 1}) absl::StrAppend(&out, " && is_i32(", low[i], ") && is_i32(", high[i], ")");
       return out;
     }

@@ -161,7 +161,8 @@ class Finder {
         else if (last->operands[1] == arg) added = last->operands[0];
       }
       const ir::Op* reduce = added == kNoValue ? nullptr : Def(added);
-      if (reduce == nullptr || reduce->op != Op::kReduce || reduce->StringAttr("kind") != "add" || reduce->operands.size() != 1 || UsesOf(added).size() != 1) continue;
+      if (reduce == nullptr || reduce->op != Op::kReduce || reduce->StringAttr("kind") != "add" || reduce->operands.size() != 1) continue;
+      if (UsesOf(added).size() != 1) continue;
       if (lk_.kernel.TypeOf(added).elem.dtype != isa::DType::kF32 || lk_.kernel.TypeOf(added).is_scalar() || lk_.layout_of[added] != lk_.layout_of[sum]) continue;
       const layout::LinearLayout& from = lk_.LayoutOf(reduce->operands[0]);
       const layout::LinearLayout to = from.Sliced(static_cast<int>(reduce->IntAttr("axis")));

@@ -1,6 +1,7 @@
 // Carried offsets keep what a kernel computes. Schedules are tested where targets are known: gpu/compile/schedule_test.cc.
 #include "gtest/gtest.h"
 #include "specializer/pipeline/carried_offsets.h"
+#include "specializer/pipeline/wgmma_plan.h"
 #include "tests/assembly_kernel.h"
 #include "vm/interp/interp.h"
 
@@ -58,6 +59,30 @@ TEST(CarriedOffsets, KeepsWhatIsComputedAndCarriesNoTile) {
     for (ir::ValueId result : op.results) tiles += !moved.TypeOf(result).is_scalar();
   }
   EXPECT_EQ(tiles, 1) << ir::Print(moved);  // the sum
+}
+
+TEST(TurnedLayouts, EveryElementIsReadAndWritten) {
+  for (int elem_bytes : {1, 4}) {
+    for (const isa::Shape& shape : {isa::Shape{64 / elem_bytes, 16}, isa::Shape{128 / elem_bytes, 128}, isa::Shape{64, 256}, isa::Shape{256, 64}}) {
+      for (int num_warps : {4, 8}) {
+        const TurnedLayouts turned = TurnedLayoutsOf(shape, elem_bytes, num_warps);
+        EXPECT_TRUE(turned.read.IsSurjective()) << turned.read.ToString();
+        EXPECT_TRUE(turned.write.IsSurjective()) << turned.write.ToString();
+        // A block: four neighbours along n first when it is read, 16 bytes along k first when it is written.
+        EXPECT_GE(turned.read.ContiguousElements(1), 4);
+        EXPECT_GE(turned.write.ContiguousElements(0), 16 / elem_bytes);
+        EXPECT_EQ(turned.read.register_count(), turned.write.register_count());
+        // No thread's accesses meet another's in a bank where rows have 128 bytes.
+        if (shape[1] * elem_bytes >= 128 && shape[0] * elem_bytes >= 128) {
+          layout::SharedLayout rows = layout::SwizzledRows(shape, 1, elem_bytes), columns = layout::SwizzledRows(shape, 0, elem_bytes);
+          rows.vector = 4;
+          columns.vector = 16 / elem_bytes;
+          EXPECT_EQ(layout::BankConflicts(turned.read, rows, elem_bytes), 1) << turned.read.ToString();
+          EXPECT_EQ(layout::BankConflicts(turned.write, columns, elem_bytes), 1) << turned.write.ToString();
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
