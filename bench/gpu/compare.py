@@ -37,6 +37,29 @@ def check(code):
         raise RuntimeError(f"driver: {name.value}")
 
 
+class Repacker:
+    """Copies an array that is not aligned into workspace before the launch, as the launcher of tilevm does (gpu/device/repack.cuh)."""
+
+    def __init__(self, folder):
+        with open(os.path.join(folder, "repack.cubin"), "rb") as file:
+            self.image = file.read()
+        module, self.function = ctypes.c_void_p(), ctypes.c_void_p()
+        check(cuda.cuModuleLoadData(ctypes.byref(module), self.image))
+        check(cuda.cuModuleGetFunction(ctypes.byref(self.function), module, b"repack_rows"))
+        self.workspaces = {}
+
+    def launch(self, number, fields, address, stream):
+        packed, rows, pitch = fields["packed"], fields["extents"][1], fields["strides"][0]
+        if number not in self.workspaces:
+            self.workspaces[number] = torch.empty(rows * packed["stride"], dtype=torch.uint8, device="cuda")
+        to = self.workspaces[number].data_ptr()
+        values = [ctypes.c_uint64(address), ctypes.c_uint64(pitch), ctypes.c_uint64(to), ctypes.c_uint64(packed["stride"]), ctypes.c_uint32(packed["row_bytes"]),
+                  ctypes.c_uint32(packed["stride"] // 16), ctypes.c_uint64(rows), ctypes.c_uint64(address + (rows - 1) * pitch + packed["row_bytes"])]
+        pointers = (ctypes.c_void_p * len(values))(*[ctypes.addressof(v) for v in values])
+        check(cuda.cuLaunchKernel(self.function, (rows + 3) // 4, 1, 1, 64, 4, 1, 0, stream, pointers, None))
+        return {**fields, "offset": 0, "strides": [packed["stride"]]}, to
+
+
 def tensor_map(fields, address):
     """The map's bytes, aligned to 64, with what keeps them alive."""
     buffer = ctypes.create_string_buffer(128 + 64)
@@ -61,6 +84,7 @@ class Cubin:
         check(cuda.cuModuleGetFunction(ctypes.byref(self.function), module, entry["entry"].encode()))
         if entry["smem"] > 48 * 1024:
             check(cuda.cuFuncSetAttribute(self.function, 8, entry["smem"]))
+        self.repacker = Repacker(folder) if any("packed" in fields for fields in entry["maps"]) else None
         if entry["persistent"]:
             blocks = ctypes.c_int()
             check(cuda.cuOccupancyMaxActiveBlocksPerMultiprocessor(ctypes.byref(blocks), self.function, entry["threads"], ctypes.c_size_t(entry["smem"])))
@@ -78,14 +102,19 @@ class Cubin:
                 values.append(ctypes.c_int64(arg) if abs(arg) >= 2**31 else ctypes.c_int32(arg))
         grid = list(grid) + [1] * (3 - len(grid))
         pointers = [ctypes.addressof(v) for v in values]
-        maps = [tensor_map(fields, values[fields["param"]].value) for fields in self.entry["maps"]]
+        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+        maps = []
+        for number, fields in enumerate(self.entry["maps"]):
+            address = values[fields["param"]].value
+            if "packed" in fields:
+                fields, address = self.repacker.launch(number, fields, address + fields["offset"], stream)
+            maps.append(tensor_map(fields, address))
         pointers += [address for _, address in maps]
         if self.entry["persistent"]:
             programs = [ctypes.c_uint32(extent) for extent in grid]
             pointers += [ctypes.addressof(extent) for extent in programs]
             grid = [min(math.prod(grid), self.at_once), 1, 1]
         pointers = (ctypes.c_void_p * len(pointers))(*pointers)
-        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
         check(cuda.cuLaunchKernel(self.function, *grid, self.entry["threads"], 1, 1, self.entry["smem"], stream, pointers, None))
 
 

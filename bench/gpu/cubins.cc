@@ -109,6 +109,8 @@ json MapsOf(const std::vector<launch::MapFields>& maps, const std::vector<uint64
     const size_t param = static_cast<size_t>((map.address + (uint64_t{1} << (kAddressBits - 1))) >> kAddressBits) - 1;
     out.push_back({{"param", param}, {"offset", static_cast<int64_t>(map.address - values.at(param))}, {"dtype", MapType(map.dtype)}, {"extents", map.extents},
                    {"strides", map.strides}, {"box", map.box}, {"swizzle", MapSwizzle(map.swizzle)}});
+    // To be copied first by repack.cubin: rows of so many bytes.
+    if (map.repack) out.back()["packed"] = {{"row_bytes", map.extents[0] * static_cast<uint64_t>(isa::StorageBytes(map.dtype))}, {"stride", map.packed_stride()}};
   }
   return out;
 }
@@ -161,7 +163,7 @@ absl::StatusOr<json> Build(const Nvrtc& nvrtc, const Settings& settings, const j
       if (i == 0 && absl::StrContains(result.log, "(C75")) std::printf("%s\n", result.log.c_str());
       return Made(std::move(text), std::move(result));
     };
-    auto generate = [&](const GenerateOptions& options) { return GenerateFor(kernel, target, options, values, grid); };
+    auto generate = [&](const GenerateOptions& options) { return GenerateFor(kernel, target, options, values, grid, true); };
     TILEVM_ASSIGN_OR_RETURN(Made made, (BestVariant<Made>({}, generate, to_cubin, [](const Made& m) { return BadnessOf(m.second.spill_bytes, m.second.serialised); })));
     const auto& [emitted, compiled] = made;
     compile.push_back(compile_ms);
@@ -196,6 +198,12 @@ int Main(const Settings& settings, const std::string& spec_path) {
   warm.source = "extern \"C\" __global__ void warm() {}";
   warm.arch = settings.arch;
   (void)(*nvrtc)->Compile(warm);
+  CompileRequest repack;
+  repack.source = RepackText().text;
+  repack.headers = DeviceHeaderTexts();
+  repack.arch = settings.arch;
+  if (auto compiled = (*nvrtc)->Compile(repack); compiled.ok()) std::ofstream(settings.folder + "/repack.cubin", std::ios::binary) << compiled->cubin;
+  else std::printf("repack: %s\n", std::string(compiled.status().message()).c_str());
   json manifest;
   for (const json& item : spec) {
     const std::string name = item.at("name");

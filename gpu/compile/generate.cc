@@ -80,7 +80,7 @@ pipeline::Schedule ScheduleOf(const layout::LayoutKernel& kernel, const analysis
   how.boxes = boxes;
   pipeline::Schedule schedule = pipeline::MakeSchedule(kernel, how);
   if (boxes == nullptr) return schedule;
-  schedule.why_no_roles = pipeline::AssignRoles(kernel, {boxes, target.max_smem_per_block, scratch, kernel.kernel.options.num_warps}, &schedule);
+  schedule.why_no_roles = pipeline::AssignRoles(kernel, {boxes, target.max_smem_per_block, scratch, kernel.kernel.options.num_warps, options.promises.box_stores}, &schedule);
   return schedule;
 }
 

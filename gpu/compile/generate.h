@@ -16,6 +16,7 @@ struct Promises {
   bool no_alias = true;      // no buffer that the kernel writes overlaps another buffer of the launch
   bool trust_signs = true;   // dividends of % and // are not negative, as Triton assumes (specializer/analysis/axis_facts.h)
   bool boxes = true;         // the checks of Emitted::slice hold, so that tensor maps may be used (specializer/analysis/boxes.h)
+  bool box_stores = true;    // also by stores; without, an array that is not aligned can be written beside maps of others
 };
 
 struct GenerateOptions {

@@ -183,7 +183,7 @@ int Printer::UseBox(const ir::Op& access, const std::map<int, int64_t>& size, in
   if (auto found = maps_.find(&access); found != maps_.end()) return found->second;
   std::vector<int64_t> extents;
   for (const analysis::BoxDim& dim : options_.boxes->Of(access)->dims) extents.push_back(dim.axis < 0 ? 1 : size.at(dim.axis));
-  return maps_[&access] = options_.boxes->Use(access, std::move(extents), swizzle);
+  return maps_[&access] = options_.boxes->Use(access, std::move(extents), swizzle, access.op == Op::kLoad);
 }
 
 // --- the consumers ---

@@ -78,18 +78,56 @@ launch::SliceValues EvaluateSlice(const Emitted& emitted, const ir::Kernel& kern
   return out;
 }
 
+bool NextPlainer(Promises& promises) {
+  if (!promises.boxes) return false;
+  if (promises.box_stores) promises.box_stores = false;
+  else promises.boxes = false;
+  return true;
+}
+
 absl::StatusOr<Emitted> GenerateFor(const ir::Kernel& kernel, const Target& target, GenerateOptions options, absl::Span<const uint64_t> values,
-                                    const std::array<int64_t, 3>& grid) {
-  absl::StatusOr<Emitted> emitted = Generate(kernel, target, options);
-  if (!options.promises.boxes) return emitted;
-  if (emitted.ok()) {
-    if (emitted->slice.empty()) return emitted;
-    if (EvaluateSlice(*emitted, kernel, values, grid, RangesOf(kernel, values, grid)).failed.empty()) return emitted;
-  } else if (emitted.status().code() != absl::StatusCode::kResourceExhausted && emitted.status().code() != absl::StatusCode::kUnimplemented) {
-    return emitted;
+                                    const std::array<int64_t, 3>& grid, bool may_repack) {
+  for (;;) {
+    absl::StatusOr<Emitted> emitted = Generate(kernel, target, options);
+    if (!options.promises.boxes) return emitted;
+    if (emitted.ok()) {
+      if (emitted->slice.empty()) return emitted;
+      const launch::SliceValues slice = EvaluateSlice(*emitted, kernel, values, grid, RangesOf(kernel, values, grid));
+      if (slice.failed.empty() && (may_repack || WorkspaceBytes(slice) == 0)) return emitted;
+    } else if (emitted.status().code() != absl::StatusCode::kResourceExhausted && emitted.status().code() != absl::StatusCode::kUnimplemented) {
+      return emitted;
+    }
+    NextPlainer(options.promises);
   }
-  options.promises.boxes = false;
-  return Generate(kernel, target, options);
+}
+
+Emitted RepackText() {
+  Emitted out;
+  out.entry = "repack_rows";
+  out.threads = 256;
+  out.text =
+      "#include \"device/repack.cuh\"\n"
+      "extern \"C\" __global__ void __launch_bounds__(256) repack_rows(const tv::u8* from, tv::u64 from_pitch, tv::u8* to, tv::u64 to_pitch, tv::u32 row_bytes,\n"
+      "                                                                 tv::u32 chunks, tv::u64 rows, const tv::u8* end) {\n"
+      "  tv::repack(from, from_pitch, to, to_pitch, row_bytes, chunks, rows, end);\n"
+      "}\n";
+  return out;
+}
+
+namespace {
+uint64_t RoundUp(uint64_t bytes) { return (bytes + 255) / 256 * 256; }
+}  // namespace
+
+int64_t WorkspaceBytes(const launch::SliceValues& slice) {
+  uint64_t bytes = 0;
+  for (const launch::MapFields& map : slice.maps) {
+    if (map.repack) bytes += RoundUp(map.packed_bytes());
+  }
+  return static_cast<int64_t>(bytes);
+}
+
+CuResult LaunchRepack(const Api& api, CuFunction function, Repack& repack, CuStream stream) {
+  return api.LaunchKernel(function, static_cast<unsigned>(repack.grid()[0]), 1, 1, 64, 4, 1, 0, stream, repack.pointers, nullptr);
 }
 
 absl::StatusOr<int64_t> BlocksAtOnce(const Api& api, CuFunction function, const Emitted& emitted) {
@@ -108,10 +146,28 @@ std::array<int64_t, 3> LaunchedGrid(const Emitted& emitted, const std::array<int
 }
 
 absl::Status LaunchArguments::Set(const Api& api, const Emitted& emitted, absl::Span<const uint64_t> values, const launch::SliceValues& slice,
-                                  const std::array<int64_t, 3>& grid, uint64_t records) {
+                                  const std::array<int64_t, 3>& grid, uint64_t records, uint64_t workspace) {
   std::vector<EncodedTensorMap> maps(slice.maps.size());
-  for (size_t i = 0; i < maps.size(); ++i) TILEVM_RETURN_IF_ERROR(EncodeTensorMap(api, slice.maps[i], maps[i]));
+  std::vector<Repack> repacks;
+  for (size_t i = 0; i < maps.size(); ++i) {
+    launch::MapFields fields = slice.maps[i];
+    if (fields.repack) {
+      if (workspace == 0) return absl::InternalError("no workspace for an array that is not aligned");
+      const uint64_t row_bytes = fields.extents[0] * static_cast<uint64_t>(isa::StorageBytes(fields.dtype)), pitch = fields.packed_stride();
+      repacks.push_back({fields.address, fields.strides[0], workspace, pitch, static_cast<uint32_t>(row_bytes), static_cast<uint32_t>(pitch / 16), fields.extents[1],
+                         fields.address + (fields.extents[1] - 1) * fields.strides[0] + row_bytes, {}});
+      fields.address = workspace;
+      fields.strides[0] = pitch;
+      workspace += RoundUp(fields.packed_bytes());
+    }
+    TILEVM_RETURN_IF_ERROR(EncodeTensorMap(api, fields, maps[i]));
+  }
   maps_ = std::move(maps);
+  repacks_ = std::move(repacks);
+  for (Repack& r : repacks_) {
+    void* const pointers[8] = {&r.from, &r.from_pitch, &r.to, &r.to_pitch, &r.row_bytes, &r.chunks, &r.rows, &r.end};
+    std::copy(pointers, pointers + 8, r.pointers);
+  }
   values_.assign(values.begin(), values.end());
   for (size_t axis = 0; axis < 3; ++axis) programs_[axis] = static_cast<uint32_t>(grid[axis]);
   records_ = records;

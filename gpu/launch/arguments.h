@@ -42,13 +42,30 @@ analysis::LaunchRanges RangesOf(const ir::Kernel& kernel, absl::Span<const uint6
 launch::SliceValues EvaluateSlice(const Emitted& emitted, const ir::Kernel& kernel, absl::Span<const uint64_t> values, const std::array<int64_t, 3>& grid,
                                   const analysis::LaunchRanges& ranges);
 // The most special variant of the kernel, by its slice, that these arguments may take: with boxes if options say so and they fit, else without. no_alias
-// and trust_signs are the caller's to decide.
+// and trust_signs are the caller's to decide. may_repack: the caller launches the copies that maps ask for.
 absl::StatusOr<Emitted> GenerateFor(const ir::Kernel& kernel, const Target& target, GenerateOptions options, absl::Span<const uint64_t> values,
-                                    const std::array<int64_t, 3>& grid);
+                                    const std::array<int64_t, 3>& grid, bool may_repack = false);
+// The next plainer promises of tensor maps, in turn: all, not for stores, none. False if these are the last.
+bool NextPlainer(Promises& promises);
 // What the device runs of the kernel at once.
 absl::StatusOr<int64_t> BlocksAtOnce(const Api& api, CuFunction function, const Emitted& emitted);
 // Blocks that are launched for a grid of programs.
 std::array<int64_t, 3> LaunchedGrid(const Emitted& emitted, const std::array<int64_t, 3>& grid, int64_t blocks_at_once);
+
+// Copies of arrays into workspace before the launch (gpu/device/repack.cuh): the text of the kernel that does it, for any array.
+Emitted RepackText();
+// Of the maps that ask for it; 0 if none does.
+int64_t WorkspaceBytes(const launch::SliceValues& slice);
+
+// One launch of that kernel.
+struct Repack {
+  uint64_t from, from_pitch, to, to_pitch;
+  uint32_t row_bytes, chunks;
+  uint64_t rows, end;
+  void* pointers[8];
+  std::array<int64_t, 3> grid() const { return {static_cast<int64_t>((rows + 3) / 4), 1, 1}; }
+};
+CuResult LaunchRepack(const Api& api, CuFunction function, Repack& repack, CuStream stream);
 
 class LaunchArguments {
  public:
@@ -56,16 +73,19 @@ class LaunchArguments {
   LaunchArguments(const LaunchArguments&) = delete;
   LaunchArguments& operator=(const LaunchArguments&) = delete;
 
-  // values: of the kernel's parameters. records: an address or 0.
+  // values: of the kernel's parameters. records: an address or 0. workspace: of WorkspaceBytes(slice), aligned to 256.
   absl::Status Set(const Api& api, const Emitted& emitted, absl::Span<const uint64_t> values, const launch::SliceValues& slice, const std::array<int64_t, 3>& grid,
-                   uint64_t records);
+                   uint64_t records, uint64_t workspace = 0);
   void** pointers() { return pointers_.data(); }
+  // To be done before the launch, on the same stream.
+  std::vector<Repack>& repacks() { return repacks_; }
 
  private:
   std::vector<uint64_t> values_;
   std::vector<EncodedTensorMap> maps_;
   std::array<uint32_t, 3> programs_ = {0, 0, 0};
   uint64_t records_ = 0;
+  std::vector<Repack> repacks_;
   std::vector<void*> pointers_;
 };
 

@@ -193,7 +193,8 @@ absl::Status Device::Launch(const LoadedKernel& kernel, const std::array<int64_t
   return absl::OkStatus();
 }
 
-absl::StatusOr<double> Device::LaunchTimed(const LoadedKernel& kernel, const std::array<int64_t, 3>& grid, void** params, CuStream stream) {
+absl::StatusOr<double> Device::LaunchTimed(const LoadedKernel& kernel, const std::array<int64_t, 3>& grid, void** params, CuStream stream,
+                                           const std::function<absl::Status()>& before) {
   TILEVM_CURRENT_CONTEXT();
   CuEvent events[2] = {nullptr, nullptr};
   struct Guard {
@@ -207,6 +208,7 @@ absl::StatusOr<double> Device::LaunchTimed(const LoadedKernel& kernel, const std
   } guard{*api_, events};
   for (CuEvent& event : events) TILEVM_DRIVER_CALL(*api_, EventCreate, &event, 0);
   TILEVM_DRIVER_CALL(*api_, EventRecord, events[0], stream);
+  if (before != nullptr) TILEVM_RETURN_IF_ERROR(before());
   TILEVM_RETURN_IF_ERROR(Launch(kernel, grid, params, stream));
   TILEVM_DRIVER_CALL(*api_, EventRecord, events[1], stream);
   TILEVM_DRIVER_CALL(*api_, EventSynchronize, events[1]);

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <future>
 #include <memory>
 #include <string>
@@ -105,7 +106,9 @@ class Device : public std::enable_shared_from_this<Device> {
   // grid: of programs. params: addresses of the values, in the order of the kernel's parameters (arguments.h). Asynchronous on the stream (null: the default one).
   absl::Status Launch(const LoadedKernel& kernel, const std::array<int64_t, 3>& grid, void** params, CuStream stream = nullptr);
   // The same with the time on the GPU, in microseconds; waits for the end.
-  absl::StatusOr<double> LaunchTimed(const LoadedKernel& kernel, const std::array<int64_t, 3>& grid, void** params, CuStream stream = nullptr);
+  // before: is called with the context current, and counts.
+  absl::StatusOr<double> LaunchTimed(const LoadedKernel& kernel, const std::array<int64_t, 3>& grid, void** params, CuStream stream = nullptr,
+                                     const std::function<absl::Status()>& before = nullptr);
 
   absl::StatusOr<CuContext> context();
 

@@ -189,6 +189,15 @@ const ir::Op* AffineValues::LoopOf(ValueId induction) const {
   return place.owner != nullptr && place.owner->op == Op::kFor && place.argument == 0 ? place.owner : nullptr;
 }
 
+std::vector<const ir::Op*> AffineValues::LoopsAround(ValueId id) const {
+  std::vector<const ir::Op*> loops;
+  for (int region = places_[id].region; region >= 0; region = regions_[static_cast<size_t>(region)].second) {
+    const ir::Op* owner = regions_[static_cast<size_t>(region)].first;
+    if (owner != nullptr && owner->op == Op::kFor) loops.push_back(owner);
+  }
+  return loops;
+}
+
 bool AffineValues::DefinedInside(ValueId id, const ir::Op& op) const {
   for (int region = id < places_.size() ? places_[id].region : -1; region >= 0; region = regions_[region].second) {
     if (regions_[region].first == &op) return true;

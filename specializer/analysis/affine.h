@@ -83,6 +83,8 @@ class AffineValues {
   const ir::Op* Definition(ir::ValueId id) const;        // null for parameters and arguments of regions
   // The loop (a `for`) that the induction variable belongs to; null if it is none.
   const ir::Op* LoopOf(ir::ValueId induction) const;
+  // The loops (`for`) around the definition of the value, innermost first.
+  std::vector<const ir::Op*> LoopsAround(ir::ValueId id) const;
   // Is the value defined in the region of the op (or deeper)?
   bool DefinedInside(ir::ValueId id, const ir::Op& op) const;
   const ir::Kernel& kernel() const { return kernel_; }

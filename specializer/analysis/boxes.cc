@@ -162,6 +162,21 @@ struct Boxes::State {
     Check(NodeOp::kLessEqual, range.hi, slice.Const(most), reason);
   }
 
+  // Elements are read this many times each, or a copy of the array costs more than it brings.
+  static constexpr int64_t kReadsWorthACopy = 8;
+  Node WorthCopying(const ir::Op& load, const launch::TensorMap& map) {
+    Node reads = slice.Const(1);
+    for (int axis = 0; axis < 3; ++axis) reads = slice.Binary(NodeOp::kMul, reads, slice.Add({NodeOp::kGrid, axis}));
+    for (const ir::Op* loop : values.LoopsAround(load.results[0])) {
+      const ValueId induction = loop->regions[0].args[0];
+      if (loop->FindAttr("step") != nullptr) continue;
+      reads = slice.Binary(NodeOp::kMul, reads, slice.Binary(NodeOp::kAdd, MostOf({induction, true}), slice.Const(1)));
+    }
+    reads = slice.Binary(NodeOp::kMul, reads, slice.Const(kernel.TypeOf(load.operands[0]).elem_count()));
+    const Node elements = slice.Binary(NodeOp::kMul, map.extents[0], map.extents[1]);
+    return slice.Binary(NodeOp::kLessEqual, slice.Binary(NodeOp::kMul, elements, slice.Const(kReadsWorthACopy)), reads);
+  }
+
   absl::StatusOr<Found> Match(const ir::Op& op);
   absl::Status Bounds(const ir::Op& op, const Affine& pointer, Found& found, std::map<int, Polynomial>& bounds, std::vector<Inequality>& scalars,
                       std::map<int, int64_t>& not_negative);
@@ -498,14 +513,17 @@ std::string Boxes::Why(const ir::Op& access) const {
   return std::string(state_->FoundOf(access).status().message());
 }
 
-int Boxes::Use(const ir::Op& access, std::vector<int64_t> size, int swizzle) {
+int Boxes::Use(const ir::Op& access, std::vector<int64_t> size, int swizzle, bool may_repack) {
   State& s = *state_;
   const Found& found = *s.FoundOf(access);
   const Box& box = found.box;
   launch::Slice& slice = s.slice;
   const Node zero = slice.Const(0), sixteen = slice.Const(16);
   const std::string& name = s.kernel.params[static_cast<size_t>(box.param)].name;
-  s.Check(NodeOp::kEqual, slice.Binary(NodeOp::kMod, box.address, sixteen), zero, absl::StrCat(name, " is not aligned to 16 bytes"));
+  // The copy reads the array as far as the masks say it reaches.
+  const bool repack = may_repack && access.op == Op::kLoad && box.dims.size() == 2 && found.bounded[0] && found.bounded[1] &&
+                      found.kept[0] != slice.Const(kUnbounded) && found.kept[1] != slice.Const(kUnbounded);
+  if (!repack) s.Check(NodeOp::kEqual, slice.Binary(NodeOp::kMod, box.address, sixteen), zero, absl::StrCat(name, " is not aligned to 16 bytes"));
   launch::TensorMap map;
   map.address = box.address;
   map.dtype = box.dtype;
@@ -516,17 +534,18 @@ int Boxes::Use(const ir::Op& access, std::vector<int64_t> size, int swizzle) {
     State::Interval coordinates = s.IntervalOf(dim.start, found.shape);
     if (dim.axis >= 0) coordinates.hi = slice.Binary(NodeOp::kAdd, coordinates.hi, slice.Const(found.shape[static_cast<size_t>(dim.axis)] - 1));
     // What no mask bounds ends with the last coordinate: an H200 takes a map that reaches far beyond its memory, but not the copies by it.
-    map.extents.push_back(dim.extent == slice.Const(kUnbounded) ? slice.Binary(NodeOp::kMin, dim.extent, slice.Binary(NodeOp::kAdd, coordinates.hi, slice.Const(1))) : dim.extent);
+    map.extents.push_back(repack || dim.extent == slice.Const(kUnbounded) ? slice.Binary(NodeOp::kMin, dim.extent, slice.Binary(NodeOp::kAdd, coordinates.hi, slice.Const(1))) : dim.extent);
     s.Check(NodeOp::kLess, zero, dim.extent, absl::StrCat(name, " has no elements"));
     s.Check(NodeOp::kLessEqual, dim.extent, slice.Const(int64_t{1} << 32), absl::StrCat(name, " has more than 2^32 elements along an axis"));
     if (d > 0) {
       map.strides.push_back(dim.stride);
-      s.Check(NodeOp::kEqual, slice.Binary(NodeOp::kMod, dim.stride, sixteen), zero, absl::StrCat("rows of ", name, " are not a multiple of 16 bytes apart"));
+      if (!repack) s.Check(NodeOp::kEqual, slice.Binary(NodeOp::kMod, dim.stride, sixteen), zero, absl::StrCat("rows of ", name, " are not a multiple of 16 bytes apart"));
       s.Check(NodeOp::kLess, zero, dim.stride, absl::StrCat("a stride of ", name, " is not positive"));
       s.Check(NodeOp::kLess, dim.stride, slice.Const(int64_t{1} << 40), absl::StrCat("a stride of ", name, " is 2^40 bytes or more"));
     }
     s.CheckWithin(coordinates, found.not_negative[d] ? -kMostCoordinate - 1 : 0, kMostCoordinate, absl::StrCat("coordinates in ", name, " may leave their range"));
   }
+  if (repack) map.repack = s.WorthCopying(access, map);
   for (const Polynomial& p : found.positive) s.Check(NodeOp::kLess, zero, s.NodeOf(p), absl::StrCat("the mask of ", name, " keeps nothing"));
   for (const Polynomial& p : found.dividends) {
     s.Check(NodeOp::kLessEqual, zero, s.IntervalOf(p, found.shape).lo, absl::StrCat("an index of ", name, " may be negative before % is taken"));
@@ -548,7 +567,7 @@ int Boxes::Use(const ir::Op& access, std::vector<int64_t> size, int swizzle) {
 
   for (size_t i = 0; i < slice.maps.size(); ++i) {
     const launch::TensorMap& m = slice.maps[i];
-    if (m.address == map.address && m.dtype == map.dtype && m.extents == map.extents && m.strides == map.strides && m.box == map.box && m.swizzle == map.swizzle) {
+    if (m.address == map.address && m.dtype == map.dtype && m.extents == map.extents && m.strides == map.strides && m.box == map.box && m.swizzle == map.swizzle && m.repack == map.repack) {
       return static_cast<int>(i);
     }
   }

@@ -66,8 +66,8 @@ class Boxes {
   std::string Why(const ir::Op& access) const;
 
   // The access will be done by a tensor map with this box (elements, by dim of Box::dims) and swizzle: adds its checks and its map to the slice. Returns
-  // the map's index.
-  int Use(const ir::Op& access, std::vector<int64_t> box, int swizzle);
+  // the map's index. may_repack: a load in a loop, whose array the launcher may copy to aligned rows first if it is read many times (Slice::TensorMap).
+  int Use(const ir::Op& access, std::vector<int64_t> box, int swizzle, bool may_repack = false);
   const launch::Slice& slice() const;
   const std::vector<ir::ValueId>& exact() const;
 

@@ -58,6 +58,17 @@ std::string Unfit(const MapFields& map) {
   return "";
 }
 
+// More workspace than this is not worth it.
+constexpr uint64_t kMostWorkspace = uint64_t{1} << 32;
+
+bool MayRepack(const MapFields& map) {
+  if (map.extents.size() != 2 || map.strides[0] == 0 || map.strides[0] >= uint64_t{1} << 40) return false;
+  for (uint64_t extent : map.extents) {
+    if (extent < 1 || extent >= uint64_t{1} << 31) return false;
+  }
+  return map.packed_stride() <= kMostWorkspace / map.extents[1];
+}
+
 }  // namespace
 
 Node Slice::Add(NodeDef node) {
@@ -119,7 +130,11 @@ SliceValues Evaluate(const Slice& slice, absl::Span<const int64_t> params, const
       fields.strides.push_back(static_cast<uint64_t>(values[stride].value_or(0)));
     }
     for (int64_t size : map.box) fields.box.push_back(static_cast<uint32_t>(size));
-    const std::string unfit = known ? Unfit(fields) : "its size leaves 64 bits";
+    std::string unfit = known ? Unfit(fields) : "its size leaves 64 bits";
+    if (known && !unfit.empty() && map.repack >= 0 && values[map.repack].value_or(0) != 0 && MayRepack(fields)) {
+      fields.repack = true;
+      unfit.clear();
+    }
     if (!unfit.empty()) {
       out.failed = absl::StrCat("tensor map ", i, ": ", unfit);
       out.maps.clear();
@@ -145,7 +160,7 @@ std::string Print(const Slice& slice, absl::Span<const std::string> names) {
   for (size_t i = 0; i < slice.maps.size(); ++i) {
     const TensorMap& map = slice.maps[i];
     absl::StrAppend(&out, "map ", i, ": %", map.address, ", ", isa::Name(map.dtype), ", extents (", absl::StrJoin(map.extents, ", ", node_name), "), strides (",
-                    absl::StrJoin(map.strides, ", ", node_name), "), box (", absl::StrJoin(map.box, ", "), "), swizzle ", map.swizzle, "\n");
+                    absl::StrJoin(map.strides, ", ", node_name), "), box (", absl::StrJoin(map.box, ", "), "), swizzle ", map.swizzle, map.repack < 0 ? "" : absl::StrCat(", copied to workspace if not aligned and %", map.repack), "\n");
   }
   return out;
 }
@@ -154,7 +169,7 @@ std::string Print(const Slice& slice, absl::Span<const std::string> names) {
 //
 //   u32 nodes:  u8 op, then i64 value or u32 a, u32 b
 //   u32 checks: u32 node, u32 length, reason
-//   u32 maps:   u32 address, u8 dtype, u8 rank, u8 swizzle, rank u32 extents, rank - 1 u32 strides, rank u32 box
+//   u32 maps:   u32 address, u8 dtype, u8 rank, u8 swizzle, rank u32 extents, rank - 1 u32 strides, rank u32 box, u32 1 + repack
 
 namespace {
 
@@ -239,6 +254,7 @@ TensorMap ReadMap(Reader& in, size_t nodes) {
     map.box.push_back(static_cast<int64_t>(in.Int(4)));
     if (map.box.back() < 1 || map.box.back() > 256) in.Refuse();
   }
+  map.repack = in.At(nodes + 1) - 1;
   return map;
 }
 
@@ -271,6 +287,7 @@ std::string Encode(const Slice& slice) {
     for (Node extent : map.extents) PutInt(out, static_cast<uint64_t>(extent), 4);
     for (Node stride : map.strides) PutInt(out, static_cast<uint64_t>(stride), 4);
     for (int64_t size : map.box) PutInt(out, static_cast<uint64_t>(size), 4);
+    PutInt(out, static_cast<uint64_t>(map.repack + 1), 4);
   }
   return out;
 }
@@ -285,7 +302,7 @@ absl::StatusOr<Slice> Decode(absl::string_view bytes) {
     const Node holds = in.At(nodes);
     slice.checks.push_back({holds, in.Text()});
   }
-  const size_t maps = in.Count(15);
+  const size_t maps = in.Count(19);
   for (size_t i = 0; i < maps && in.ok(); ++i) slice.maps.push_back(ReadMap(in, nodes));
   if (!in.done()) return absl::DataLossError("the launch slice of a cached kernel is damaged");
   return slice;

@@ -54,6 +54,9 @@ struct TensorMap {
   std::vector<Node> strides;   // bytes, of the dimensions after the first; multiples of 16 below 2^40
   std::vector<int64_t> box;    // elements, at most 256 each
   int swizzle = 128;           // bytes: 0, 32, 64 or 128
+  // Not 0: where address or stride are not as a map needs them, the launcher may copy the array (of two dimensions, which nothing in the launch writes) into
+  // workspace, with rows a multiple of 16 bytes apart, and map that. It says whether the array is read often enough to be worth it. -1: never.
+  Node repack = -1;
 };
 
 struct Slice {
@@ -75,6 +78,9 @@ struct MapFields {
   std::vector<uint64_t> extents, strides;
   std::vector<uint32_t> box;
   int swizzle = 128;
+  bool repack = false;         // address and strides are the array's own, to be copied first
+  uint64_t packed_stride() const { return (extents[0] * static_cast<uint64_t>(isa::StorageBytes(dtype)) + 15) / 16 * 16; }
+  uint64_t packed_bytes() const { return extents[1] * packed_stride(); }
 };
 struct SliceValues {
   std::string failed;            // reason of the first check that does not hold; empty if the variant may be taken

@@ -57,6 +57,25 @@ TEST(Slice, FieldsOfOneLaunch) {
   EXPECT_EQ(values.maps[0].box, (std::vector<uint32_t>{64, 128}));
 }
 
+TEST(Slice, AnArrayThatIsCopiedFirst) {
+  Slice s = Matrix();
+  s.checks.clear();
+  s.maps[0].repack = s.Binary(NodeOp::kLess, s.Const(100), s.Param(1));
+  const auto map = [&](int64_t address, int64_t rows, int64_t stride) {
+    const SliceValues values = Evaluate(s, {address, rows, 201, stride}, {1, 1, 1});
+    return values.failed.empty() ? values.maps.at(0) : MapFields();
+  };
+  EXPECT_FALSE(map(0x1000, 300, 208).repack);
+  EXPECT_TRUE(map(0x1000, 300, 201).repack);
+  EXPECT_TRUE(map(0x1002, 300, 208).repack);
+  EXPECT_EQ(map(0x1002, 300, 208).packed_stride(), 416u);
+  EXPECT_EQ(map(0x1002, 300, 208).packed_bytes(), 416u * 300);
+  EXPECT_TRUE(map(0x1000, 100, 201).extents.empty());         // not worth it
+  EXPECT_TRUE(map(0x1000, int64_t{1} << 30, 201).extents.empty());  // too much
+  EXPECT_TRUE(map(0x1000, 300, -201).extents.empty());
+  EXPECT_EQ(Encode(*Decode(Encode(s))), Encode(s));
+}
+
 TEST(Slice, WhatStandsAgainstIt) {
   EXPECT_EQ(Evaluate(Matrix(), {0x1008, 300, 200, 208}, {1, 1, 1}).failed, "a_ptr is not aligned to 16 bytes");
   EXPECT_EQ(Evaluate(Matrix(), {0x1000, 300, 200, 204}, {1, 1, 1}).failed, "rows of a_ptr are not a multiple of 16 bytes apart");

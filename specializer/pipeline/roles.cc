@@ -158,6 +158,7 @@ class Splitter {
   // --- stores ---
 
   void FindStores() {
+    if (!options_.box_stores) return;
     std::map<int, int> accesses;  // of each parameter
     CountAccesses(kernel_.body, accesses);
     int64_t bytes = 0;

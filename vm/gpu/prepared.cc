@@ -26,10 +26,12 @@ PreparedLaunch::PreparedLaunch(std::shared_ptr<gpu::Device> device, std::shared_
 }
 
 absl::StatusOr<std::unique_ptr<PreparedLaunch>> PreparedLaunch::Make(std::shared_ptr<gpu::Device> device, std::shared_ptr<const CompiledKernel> source,
-                                                                     std::shared_ptr<const gpu::LoadedKernel> kernel, gpu::Promises promises,
+                                                                     std::shared_ptr<const gpu::LoadedKernel> kernel,
+                                                                     std::shared_ptr<const gpu::LoadedKernel> repacker, gpu::Promises promises,
                                                                      std::vector<Parameter> parameters, std::vector<uint64_t> values, const std::array<int64_t, 3>& grid) {
   std::unique_ptr<PreparedLaunch> launch(
       new PreparedLaunch(std::move(device), std::move(source), std::move(kernel), promises, std::move(parameters), std::move(values), grid));
+  launch->repacker_ = std::move(repacker);
   TILEVM_RETURN_IF_ERROR(launch->Settle(true));
   return launch;
 }
@@ -89,6 +91,11 @@ absl::Status PreparedLaunch::Settle(bool ranges_changed) {
   if (ranges.has_value() && promises_.trust_signs && !ranges->DividendsAreNotNegative()) {
     return absl::InvalidArgumentError("with this value a dividend of % or // may be negative; prepare the launch anew");
   }
+  empty_ = grid_[0] == 0 || grid_[1] == 0 || grid_[2] == 0;
+  if (empty_) {
+    if (ranges.has_value()) ranges_ = std::move(ranges);
+    return absl::OkStatus();  // nothing will be launched
+  }
   launch::SliceValues slice;
   if (!emitted.slice.empty()) {
     slice = gpu::EvaluateSlice(emitted, source_->kernel, values_, grid_, ranges.has_value() ? *ranges : *ranges_);
@@ -98,12 +105,17 @@ absl::Status PreparedLaunch::Settle(bool ranges_changed) {
   }
   // The driver encodes maps for the current context. Nobody would read what the kernel prints.
   const gpu::ScopedContext scoped(api_, context_);
-  TILEVM_RETURN_IF_ERROR(arguments_.Set(api_, emitted, values_, slice, grid_, 0));
+  std::unique_ptr<gpu::DeviceMemory> grown;
+  if (const int64_t bytes = gpu::WorkspaceBytes(slice); bytes > 0 && (workspace_ == nullptr || workspace_->bytes() < bytes)) {
+    TILEVM_ASSIGN_OR_RETURN(grown, device_->Allocate(bytes));
+  }
+  const gpu::DeviceMemory* workspace = grown != nullptr ? grown.get() : workspace_.get();
+  TILEVM_RETURN_IF_ERROR(arguments_.Set(api_, emitted, values_, slice, grid_, 0, workspace == nullptr ? 0 : workspace->address()));
+  if (grown != nullptr) workspace_ = std::move(grown);
   if (ranges.has_value()) ranges_ = std::move(ranges);
   params_ = arguments_.pointers();
   const std::array<int64_t, 3> blocks = gpu::LaunchedGrid(emitted, grid_, kernel_->blocks_at_once());
   for (size_t axis = 0; axis < 3; ++axis) blocks_[axis] = static_cast<unsigned>(blocks[axis]);
-  empty_ = grid_[0] == 0 || grid_[1] == 0 || grid_[2] == 0;
   return absl::OkStatus();
 }
 
@@ -137,7 +149,10 @@ absl::Status PreparedLaunch::SetGrid(const std::array<int64_t, 3>& grid) {
   const std::array<int64_t, 3> old = grid_;
   grid_ = grid;
   absl::Status status = Settle(true);
-  if (!status.ok()) grid_ = old;
+  if (!status.ok()) {
+    grid_ = old;
+    empty_ = old[0] == 0 || old[1] == 0 || old[2] == 0;
+  }
   return status;
 }
 

@@ -4,6 +4,9 @@
 //   (*launch)->Launch(stream);
 //   (*launch)->SetPointer("x_ptr", other_x);     // as aligned as the first, of the same device
 //
+// An array that a tensor map cannot describe as it lies may be copied into workspace by each launch; the workspace is the launch's own and grows with what
+// SetInteger asks, so one PreparedLaunch is not for two streams at a time.
+//
 // What the kernel prints or asserts is dropped. Launch allocates nothing, takes no lock and looks nothing up; it may be captured into a CUDA graph. A PreparedLaunch belongs to one thread at a time; it
 // keeps the kernel loaded, not the memory that its pointers name.
 #ifndef TILEVM_VM_GPU_PREPARED_H_
@@ -34,8 +37,8 @@ class PreparedLaunch {
   };
 
   static absl::StatusOr<std::unique_ptr<PreparedLaunch>> Make(std::shared_ptr<gpu::Device> device, std::shared_ptr<const CompiledKernel> source,
-                                                              std::shared_ptr<const gpu::LoadedKernel> kernel, gpu::Promises promises,
-                                                              std::vector<Parameter> parameters, std::vector<uint64_t> values, const std::array<int64_t, 3>& grid);
+                                                              std::shared_ptr<const gpu::LoadedKernel> kernel, std::shared_ptr<const gpu::LoadedKernel> repacker,
+                                                              gpu::Promises promises, std::vector<Parameter> parameters, std::vector<uint64_t> values, const std::array<int64_t, 3>& grid);
   PreparedLaunch(const PreparedLaunch&) = delete;
   PreparedLaunch& operator=(const PreparedLaunch&) = delete;
 
@@ -66,6 +69,9 @@ class PreparedLaunch {
   PreparedLaunch(std::shared_ptr<gpu::Device> device, std::shared_ptr<const CompiledKernel> source, std::shared_ptr<const gpu::LoadedKernel> kernel,
                  gpu::Promises promises, std::vector<Parameter> parameters, std::vector<uint64_t> values, const std::array<int64_t, 3>& grid);
   gpu::CuResult Enqueue(void* stream) {
+    for (gpu::Repack& repack : arguments_.repacks()) {
+      if (gpu::CuResult result = gpu::LaunchRepack(api_, repacker_->function(), repack, static_cast<gpu::CuStream>(stream))) return result;
+    }
     return api_.LaunchKernel(function_, blocks_[0], blocks_[1], blocks_[2], threads_, 1, 1, smem_bytes_, static_cast<gpu::CuStream>(stream), params_, nullptr);
   }
   absl::Status LaunchElsewhere(void* stream);
@@ -87,6 +93,8 @@ class PreparedLaunch {
   std::vector<uint64_t> values_;
   std::optional<analysis::LaunchRanges> ranges_;       // of the integers and the grid; where a promise needs them
   gpu::LaunchArguments arguments_;
+  std::shared_ptr<const gpu::LoadedKernel> repacker_;  // where the kernel may want copies of arrays that are not aligned, into
+  std::unique_ptr<gpu::DeviceMemory> workspace_;       // this; launches on several streams at once would share it
   void** params_ = nullptr;                            // of arguments_
 };
 

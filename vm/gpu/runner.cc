@@ -49,8 +49,8 @@ struct Variants {
     std::shared_ptr<const gpu::GpuKernel> compiled;
     std::shared_ptr<const gpu::LoadedKernel> loaded;
   };
-  std::map<std::array<bool, 3>, Variant> by_promises;
-  Variant& Of(const gpu::Promises& p) { return by_promises[{p.no_alias, p.trust_signs, p.boxes}]; }
+  std::map<std::array<bool, 4>, Variant> by_promises;
+  Variant& Of(const gpu::Promises& p) { return by_promises[{p.no_alias, p.trust_signs, p.boxes, p.boxes && p.box_stores}]; }
 };
 
 // Of a launch whose buffers need not be on the device yet: copies there have the same address modulo 256.
@@ -133,8 +133,8 @@ class GpuRunner : public host::DeviceRunner {
       TILEVM_RETURN_IF_ERROR(device_->CopyIn(records->address(), head.data(), static_cast<int64_t>(head.size())));
     }
     gpu::LaunchArguments arguments;
-    TILEVM_RETURN_IF_ERROR(SetArguments(kernel, *loaded, values, grid, records == nullptr ? 0 : records->address(), arguments));
-    absl::StatusOr<double> microseconds = device_->LaunchTimed(*loaded, grid, arguments.pointers());
+    TILEVM_RETURN_IF_ERROR(SetArguments(kernel, *loaded, values, grid, records == nullptr ? 0 : records->address(), arguments, workspace_));
+    absl::StatusOr<double> microseconds = LaunchTimed(*loaded, grid, arguments);
     if (!microseconds.ok()) {
       return absl::Status(microseconds.status().code(),
                           absl::StrCat("kernel ", kernel.kernel.name, " failed on ", facts_.name, ": ", microseconds.status().message(),
@@ -154,12 +154,13 @@ class GpuRunner : public host::DeviceRunner {
     CompileAll(candidates, loaded);
     std::lock_guard<std::mutex> lock(mutex_);
     std::vector<gpu::LaunchArguments> arguments(candidates.size());
+    std::vector<std::unique_ptr<gpu::DeviceMemory>> workspaces(candidates.size());
     std::vector<std::shared_ptr<Storage>> storages;
     for (size_t i = 0; i < candidates.size(); ++i) {
       if (!candidates[i].status.ok()) continue;
       TILEVM_ASSIGN_OR_RETURN(const std::vector<uint64_t> values, Upload(*candidates[i].run));
       // Trials print nothing.
-      TILEVM_RETURN_IF_ERROR(SetArguments(*candidates[i].kernel, *loaded[i], values, candidates[i].grid, 0, arguments[i]));
+      TILEVM_RETURN_IF_ERROR(SetArguments(*candidates[i].kernel, *loaded[i], values, candidates[i].grid, 0, arguments[i], workspaces[i]));
       for (const host::Tensor& tensor : candidates[i].run->tensors) {
         if (std::find(storages.begin(), storages.end(), tensor.storage) == storages.end()) storages.push_back(tensor.storage);
       }
@@ -212,7 +213,12 @@ class GpuRunner : public host::DeviceRunner {
       parameters.push_back(std::move(p));
       values.push_back(value);
     }
-    return PreparedLaunch::Make(device_, std::move(kernel), std::move(loaded), promises, std::move(parameters), std::move(values), grid);
+    std::shared_ptr<const gpu::LoadedKernel> repacker;
+    const launch::Slice& slice = loaded->kernel().emitted.slice;
+    if (std::any_of(slice.maps.begin(), slice.maps.end(), [](const launch::TensorMap& map) { return map.repack >= 0; })) {
+      TILEVM_ASSIGN_OR_RETURN(repacker, Repacker());
+    }
+    return PreparedLaunch::Make(device_, std::move(kernel), std::move(loaded), std::move(repacker), promises, std::move(parameters), std::move(values), grid);
   }
 
   absl::StatusOr<uint64_t> AddressOf(const std::shared_ptr<Storage>& storage) override {
@@ -271,7 +277,7 @@ class GpuRunner : public host::DeviceRunner {
         // After the second round only those near the best go on.
         if (!c.status.ok() || (round >= 2 && c.microseconds > 1.25 * best)) continue;
         TILEVM_RETURN_IF_ERROR(device_->Fill(flush_->address(), static_cast<uint8_t>(round), flush_->bytes()));
-        absl::StatusOr<double> microseconds = device_->LaunchTimed(*loaded[i], c.grid, arguments[i].pointers());
+        absl::StatusOr<double> microseconds = LaunchTimed(*loaded[i], c.grid, arguments[i]);
         if (!microseconds.ok()) return microseconds.status();  // the context is lost
         if (round == 0) continue;                              // a first run loads code
         times[i].push_back(*microseconds);
@@ -324,7 +330,7 @@ class GpuRunner : public host::DeviceRunner {
     if (!promises->boxes || *compile_us == 0) return loaded;
     // The text that was compiled may be another one, with another slice.
     TILEVM_ASSIGN_OR_RETURN(*promises, Choose(kernel, run, grid));
-    return promises->boxes ? loaded : Loaded(kernel, *promises, compile_us);
+    return Loaded(kernel, *promises, compile_us);
   }
 
   absl::Status CompileVariant(const CompiledKernel& kernel, const gpu::Promises& promises, Variants::Variant& variant) {
@@ -356,30 +362,59 @@ class GpuRunner : public host::DeviceRunner {
     const analysis::LaunchRanges ranges = gpu::RangesOf(kernel.kernel, values, grid);
     gpu::Promises promises = PromisesOf(run, ranges);
     promises.boxes = KnowsMaps();
-    if (!promises.boxes) return promises;
     CompiledKernel::DeviceSlot& slot = kernel.device_slot();
     std::lock_guard<std::mutex> lock(slot.mutex);
     if (slot.code == nullptr) slot.code = std::make_shared<Variants>();
-    Variants::Variant& variant = static_cast<Variants*>(slot.code.get())->Of(promises);
-    const absl::Status generated = GenerateVariant(kernel, promises, variant);
-    // What is too large with maps may fit without.
-    if (generated.code() == absl::StatusCode::kResourceExhausted || generated.code() == absl::StatusCode::kUnimplemented) promises.boxes = false;
-    else if (!generated.ok()) return generated;
-    else promises.boxes = gpu::EvaluateSlice(*variant.emitted, kernel.kernel, values, grid, ranges).failed.empty();
+    while (promises.boxes) {
+      Variants::Variant& variant = static_cast<Variants*>(slot.code.get())->Of(promises);
+      const absl::Status generated = GenerateVariant(kernel, promises, variant);
+      if (generated.ok()) {
+        if (gpu::EvaluateSlice(*variant.emitted, kernel.kernel, values, grid, ranges).failed.empty()) break;
+      } else if (generated.code() != absl::StatusCode::kResourceExhausted && generated.code() != absl::StatusCode::kUnimplemented) {
+        return generated;  // what is too large with maps may fit without
+      }
+      gpu::NextPlainer(promises);
+    }
     return promises;
   }
 
   absl::Status SetArguments(const CompiledKernel& kernel, const gpu::LoadedKernel& loaded, absl::Span<const uint64_t> values, const std::array<int64_t, 3>& grid,
-                            uint64_t records, gpu::LaunchArguments& arguments) {
+                            uint64_t records, gpu::LaunchArguments& arguments, std::unique_ptr<gpu::DeviceMemory>& workspace) {
     const gpu::Emitted& emitted = loaded.kernel().emitted;
     launch::SliceValues slice;
     if (!emitted.slice.empty()) {
       slice = gpu::EvaluateSlice(emitted, kernel.kernel, values, grid, gpu::RangesOf(kernel.kernel, values, grid));
       if (!slice.failed.empty()) return absl::InternalError(absl::StrCat("kernel ", kernel.kernel.name, ": what held in main memory does not on the device: ", slice.failed));
     }
+    if (const int64_t bytes = gpu::WorkspaceBytes(slice); bytes > 0) {
+      if (workspace == nullptr || workspace->bytes() < bytes) {
+        workspace.reset();
+        TILEVM_ASSIGN_OR_RETURN(workspace, device_->Allocate(bytes));
+      }
+      TILEVM_RETURN_IF_ERROR(Repacker().status());
+    }
     TILEVM_ASSIGN_OR_RETURN(const gpu::CuContext context, device_->context());
     const gpu::ScopedContext scoped(device_->api(), context);  // the driver encodes maps for the current context
-    return arguments.Set(device_->api(), emitted, values, slice, grid, records);
+    return arguments.Set(device_->api(), emitted, values, slice, grid, records, workspace == nullptr ? 0 : workspace->address());
+  }
+
+  // Copies arrays that are not aligned into workspace; compiled when it is first wanted.
+  absl::StatusOr<std::shared_ptr<const gpu::LoadedKernel>> Repacker() {
+    std::lock_guard<std::mutex> lock(repacker_mutex_);
+    if (repacker_ == nullptr) {
+      TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const gpu::GpuKernel> compiled, compiler_->CompileText(gpu::RepackText(), target_, false));
+      TILEVM_ASSIGN_OR_RETURN(repacker_, device_->Load(std::move(compiled)));
+    }
+    return repacker_;
+  }
+
+  absl::StatusOr<double> LaunchTimed(const gpu::LoadedKernel& kernel, const std::array<int64_t, 3>& grid, gpu::LaunchArguments& arguments) {
+    return device_->LaunchTimed(kernel, grid, arguments.pointers(), nullptr, [&]() -> absl::Status {
+      for (gpu::Repack& repack : arguments.repacks()) {
+        if (gpu::CuResult result = gpu::LaunchRepack(device_->api(), repacker_->function(), repack, nullptr)) return device_->api().Error("cuLaunchKernel", result);
+      }
+      return absl::OkStatus();
+    });
   }
 
   // The storage's bytes are on the device afterwards.
@@ -426,6 +461,9 @@ class GpuRunner : public host::DeviceRunner {
   std::mutex mutex_;  // of what follows: launches of one device come one after another
   std::vector<std::weak_ptr<Storage>> escaped_;  // their addresses are known to the program
   std::unique_ptr<gpu::DeviceMemory> flush_;     // as large as two L2 caches
+  std::unique_ptr<gpu::DeviceMemory> workspace_; // for copies of arrays that are not aligned
+  std::mutex repacker_mutex_;
+  std::shared_ptr<const gpu::LoadedKernel> repacker_;
 };
 
 }  // namespace

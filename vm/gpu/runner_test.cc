@@ -364,7 +364,7 @@ TEST_F(RunnerTest, TensorMapsOfAPreparedLaunch) {
     return 1.0;
   };
   std::vector<PreparedLaunch::Parameter> parameters = {{"a", isa::ElemType{isa::DType::kF16, true}, 2, 128}, {"rows", {}, 1, 0}, {"pitch", {}, 1, 0}};
-  const auto make = [&](uint64_t pitch) { return PreparedLaunch::Make(*device, source, *loaded, {}, parameters, {address, 30, pitch}, {100, 50, 1}); };
+  const auto make = [&](uint64_t pitch) { return PreparedLaunch::Make(*device, source, *loaded, nullptr, {}, parameters, {address, 30, pitch}, {100, 50, 1}); };
   EXPECT_NE(std::string(make(63).status().message()).find("rows of a are not a multiple of 16 bytes apart"), std::string::npos);
   absl::StatusOr<std::unique_ptr<PreparedLaunch>> launch = make(64);
   ASSERT_TRUE(launch.ok()) << launch.status();
@@ -418,9 +418,9 @@ TEST_F(RunnerTest, AMisalignedPitchTakesTheOtherVariant) {
   alignas(64) static char memory[3][100 * 104 * 2];
   Control().device_address = 1;
   Control().run = [](const FakeLaunch&) { return 1.0; };
-  const auto prepare = [&](int64_t pitch) {
+  const auto prepare = [&](int64_t pitch, const char* grid = "2, 2") {
     auto ref = [&](int which) { return TensorRef{memory[which], isa::DType::kF16, {100, 100}}; };
-    return program->Prepare("matmul", "2, 2", {{"a", ref(0)}, {"b", ref(1)}, {"c", ref(2)}, {"M", 100}, {"N", 99}, {"K", 98}, {"am", pitch}, {"bk", 104}, {"cm", 104}, {"B", 64}});
+    return program->Prepare("matmul", grid, {{"a", ref(0)}, {"b", ref(1)}, {"c", ref(2)}, {"M", 100}, {"N", 99}, {"K", 98}, {"am", pitch}, {"bk", 104}, {"cm", 104}, {"B", 64}});
   };
   absl::StatusOr<std::unique_ptr<PreparedLaunch>> aligned = prepare(104);
   ASSERT_TRUE(aligned.ok()) << program->Format(aligned.status());
@@ -432,6 +432,37 @@ TEST_F(RunnerTest, AMisalignedPitchTakesTheOtherVariant) {
   EXPECT_EQ(Control().maps.size(), 3u);
   EXPECT_TRUE((*other)->kernel().emitted.slice.empty());
   EXPECT_TRUE((*other)->Launch().ok());
+
+  // An array that many programs read is copied to aligned rows first.
+  std::vector<std::string> launched;
+  uint64_t from = 0, to_pitch = 0, rows = 0;
+  uint32_t row_bytes = 0;
+  Control().run = [&](const FakeLaunch& launch) {
+    launched.push_back(launch.kernel);
+    if (launch.kernel != "repack_rows") return 1.0;
+    from = *static_cast<uint64_t*>(launch.params[0]);
+    to_pitch = *static_cast<uint64_t*>(launch.params[3]);
+    row_bytes = *static_cast<uint32_t*>(launch.params[4]);
+    rows = *static_cast<uint64_t*>(launch.params[6]);
+    return 1.0;
+  };
+  const int allocations = Control().live_allocations;
+  absl::StatusOr<std::unique_ptr<PreparedLaunch>> copied = prepare(100, "8, 8");
+  ASSERT_TRUE(copied.ok()) << program->Format(copied.status());
+  EXPECT_EQ(Control().live_allocations, allocations + 1);
+  ASSERT_EQ(Control().maps.size(), 6u);
+  EXPECT_NE(Control().maps[3].address, memory[0]);
+  EXPECT_EQ(Control().maps[3].strides, (std::vector<unsigned long long>{208}));
+  EXPECT_EQ(Control().maps[4].address, memory[1]);
+  ASSERT_TRUE((*copied)->Launch().ok());
+  EXPECT_EQ(launched, (std::vector<std::string>{"repack_rows", "matmul"}));
+  EXPECT_EQ(from, reinterpret_cast<uint64_t>(memory[0]));
+  EXPECT_EQ(to_pitch, 208u);
+  EXPECT_EQ(row_bytes, 196u);
+  EXPECT_EQ(rows, 100u);
+  ASSERT_TRUE((*copied)->SetInteger("am", 104).ok());
+  ASSERT_TRUE((*copied)->Launch().ok());
+  EXPECT_EQ(launched.size(), 3u);
 }
 
 // --- promises ---
