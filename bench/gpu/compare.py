@@ -101,6 +101,7 @@ class Cubin:
             else:
                 values.append(ctypes.c_int64(arg) if abs(arg) >= 2**31 else ctypes.c_int32(arg))
         grid = list(grid) + [1] * (3 - len(grid))
+        grid[0] *= self.entry["parts"]
         pointers = [ctypes.addressof(v) for v in values]
         stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
         maps = []

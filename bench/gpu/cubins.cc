@@ -1,6 +1,6 @@
 // Writes cubins of kernels in Triton files, with what a launcher has to know of each: compare.py loads them beside Triton's own.
 //
-//   cubins [--arch=sm_90a] [--repeat=N] [--text] SPEC.json FOLDER
+//   cubins [--arch=sm_90a] [--multiprocessors=N] [--repeat=N] [--text] SPEC.json FOLDER
 //
 // SPEC.json is a list of {"name", "file", "kernel", "num_warps", "num_stages", "grid", "args"}; args stand for the parameters in order:
 //   {"pointer": "f16", "aligned": true}   {"int": 4096}   {"float": 0.5}   {"const": 128} (or true, "text", null)   {"dtype": "f16"}
@@ -44,6 +44,7 @@ using specializer::Value;
 struct Settings {
   std::string arch = "sm_90a", folder;
   int repeat = 1;
+  int multiprocessors = 132;  // small grids are split for so many
   bool text = false;
 };
 
@@ -163,7 +164,7 @@ absl::StatusOr<json> Build(const Nvrtc& nvrtc, const Settings& settings, const j
       if (i == 0 && absl::StrContains(result.log, "(C75")) std::printf("%s\n", result.log.c_str());
       return Made(std::move(text), std::move(result));
     };
-    auto generate = [&](const GenerateOptions& options) { return GenerateFor(kernel, target, options, values, grid, true); };
+    auto generate = [&](const GenerateOptions& options) { return GenerateFor(kernel, target, options, values, grid, true, settings.multiprocessors); };
     TILEVM_ASSIGN_OR_RETURN(Made made, (BestVariant<Made>({}, generate, to_cubin, [](const Made& m) { return BadnessOf(m.second.spill_bytes, m.second.serialised); })));
     const auto& [emitted, compiled] = made;
     compile.push_back(compile_ms);
@@ -172,7 +173,7 @@ absl::StatusOr<json> Build(const Nvrtc& nvrtc, const Settings& settings, const j
     if (settings.text) std::ofstream(absl::StrCat(settings.folder, "/", name, ".cu")) << emitted.text;
     std::ofstream(absl::StrCat(settings.folder, "/", name, ".cubin"), std::ios::binary) << compiled.cubin;
     out = {{"entry", emitted.entry}, {"cubin", name + ".cubin"}, {"threads", emitted.threads}, {"smem", emitted.smem_bytes}, {"registers", compiled.registers},
-           {"spill", compiled.spill_bytes}, {"persistent", emitted.persistent}};
+           {"spill", compiled.spill_bytes}, {"persistent", emitted.persistent}, {"parts", emitted.parts}};
     out["maps"] = MapsOf(EvaluateSlice(emitted, kernel, values, grid, RangesOf(kernel, values, grid)).maps, values);
     out["params"] = json::array();
     for (const ir::Param& param : kernel.params) out["params"].push_back(param.source_index);
@@ -235,6 +236,8 @@ int main(int argc, char** argv) {
       settings.arch = std::string(arg);
     } else if (absl::ConsumePrefix(&arg, "--repeat=")) {
       if (!absl::SimpleAtoi(arg, &settings.repeat) || settings.repeat < 1) settings.repeat = 1;
+    } else if (absl::ConsumePrefix(&arg, "--multiprocessors=")) {
+      if (!absl::SimpleAtoi(arg, &settings.multiprocessors)) settings.multiprocessors = 0;
     } else if (arg == "--text") {
       settings.text = true;
     } else {
@@ -242,7 +245,7 @@ int main(int argc, char** argv) {
     }
   }
   if (names.size() != 2) {
-    std::fprintf(stderr, "cubins [--arch=sm_90a] [--repeat=N] [--text] SPEC.json FOLDER\n");
+    std::fprintf(stderr, "cubins [--arch=sm_90a] [--multiprocessors=N] [--repeat=N] [--text] SPEC.json FOLDER\n");
     return 2;
   }
   settings.folder = names[1];

@@ -121,8 +121,9 @@ absl::Status RunCase(const Device& device, const std::string& folder, const Case
     const Argument& arg = c.args[static_cast<size_t>(param.source_index)];
     expected.push_back(arg.kind == Argument::Kind::kInt ? static_cast<uint64_t>(arg.count) : 0);
   }
+  constexpr int kMultiprocessors = 132;  // small grids are split as an H200 has them
   const std::array<int64_t, 3> grid = {c.grid[0], c.grid[1], c.grid[2]};
-  TILEVM_ASSIGN_OR_RETURN(Emitted emitted, GenerateFor(kernel, target, {}, expected, grid));
+  TILEVM_ASSIGN_OR_RETURN(Emitted emitted, GenerateFor(kernel, target, {}, expected, grid, false, kMultiprocessors));
   const double emit_ms = lap();
   CompileRequest request;
   request.source = emitted.text;

@@ -11,6 +11,7 @@
 #include "specializer/pipeline/carried_offsets.h"
 #include "specializer/pipeline/roles.h"
 #include "specializer/pipeline/schedule.h"
+#include "specializer/pipeline/split_tiles.h"
 
 namespace tilevm::gpu {
 
@@ -26,7 +27,7 @@ int64_t LargestAccess(const ir::Kernel& kernel, const ir::Region& region, bool& 
   for (const ir::Op& op : region.ops) {
     has_dot |= op.op == isa::Op::kDot;
     has_reduce |= op.op == isa::Op::kReduce;
-    if (op.op == isa::Op::kLoad || op.op == isa::Op::kStore) largest = std::max(largest, kernel.TypeOf(op.operands[0]).elem_count());
+    if (op.op == isa::Op::kLoad || op.op == isa::Op::kStore || op.op == isa::Op::kReduce) largest = std::max(largest, kernel.TypeOf(op.operands[0]).elem_count());
     for (const ir::Region& inner : op.regions) largest = std::max(largest, LargestAccess(kernel, inner, has_dot, has_reduce));
   }
   return largest;
@@ -80,7 +81,8 @@ pipeline::Schedule ScheduleOf(const layout::LayoutKernel& kernel, const analysis
   how.boxes = boxes;
   pipeline::Schedule schedule = pipeline::MakeSchedule(kernel, how);
   if (boxes == nullptr) return schedule;
-  schedule.why_no_roles = pipeline::AssignRoles(kernel, {boxes, target.max_smem_per_block, scratch, kernel.kernel.options.num_warps, options.promises.box_stores}, &schedule);
+  schedule.why_no_roles = pipeline::AssignRoles(
+      kernel, {boxes, target.max_smem_per_block, scratch, kernel.kernel.options.num_warps, options.promises.box_stores, !options.few_programs}, &schedule);
   return schedule;
 }
 
@@ -148,6 +150,7 @@ absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& t
   emit.num_warps = kernel.kernel.options.num_warps;
   emit.no_alias = options.promises.no_alias;
   emit.line_directives = options.line_directives;
+  emit.loops_run = options.promises.loops_run;
   emit.vector = [&](const ir::Op& op) { return VectorOf(kernel, facts, op); };
   emit.fast_f64 = target.number == 80 || target.number == 90 || target.number == 100;
   // A split kernel whose other shared memory does not fit beside the rings gets shorter rings.
@@ -170,6 +173,18 @@ absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& t
 }
 
 absl::StatusOr<Emitted> Generate(const ir::Kernel& kernel, const Target& target, const GenerateOptions& options) {
+  if (options.parts > 1) {
+    const std::optional<ir::Kernel> split = pipeline::SplitTiles(kernel, options.parts, options.promises.no_alias);
+    if (!split.has_value()) return absl::UnimplementedError(absl::StrCat("kernel ", kernel.name, " cannot be split into ", options.parts, " parts"));
+    GenerateOptions whole = options;
+    whole.parts = 1;
+    whole.few_programs = true;
+    TILEVM_ASSIGN_OR_RETURN(Emitted emitted, Generate(*split, target, whole));
+    if (!emitted.persistent) return absl::UnimplementedError(absl::StrCat("kernel ", kernel.name, " in parts has no roles"));
+    emitted.parts = options.parts;
+    emitted.split = std::make_shared<ir::Kernel>(*split);
+    return emitted;
+  }
   TILEVM_ASSIGN_OR_RETURN(layout::LayoutKernel laid_out, LayOut(kernel, target, options));
   TILEVM_ASSIGN_OR_RETURN(Emitted emitted, Emit(laid_out, target, options));
   if (emitted.smem_bytes > target.max_smem_per_block) {

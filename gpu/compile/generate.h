@@ -2,6 +2,8 @@
 #ifndef TILEVM_GPU_COMPILE_GENERATE_H_
 #define TILEVM_GPU_COMPILE_GENERATE_H_
 
+#include <array>
+
 #include "absl/status/statusor.h"
 #include "gpu/compile/target.h"
 #include "gpu/emit/emit.h"
@@ -15,15 +17,31 @@ namespace tilevm::gpu {
 struct Promises {
   bool no_alias = true;      // no buffer that the kernel writes overlaps another buffer of the launch
   bool trust_signs = true;   // dividends of % and // are not negative, as Triton assumes (specializer/analysis/axis_facts.h)
+  bool loops_run = true;     // loops with boxes go round at least once (gpu/emit/emit.h: Emitted::runs)
+  int parts = 1;             // GenerateOptions::parts, as the launcher chose it for the grid
   bool boxes = true;         // the checks of Emitted::slice hold, so that tensor maps may be used (specializer/analysis/boxes.h)
   bool box_stores = true;    // also by stores; without, an array that is not aligned can be written beside maps of others
 };
+
+// Into how many a program is split where a grid has fewer programs than the GPU runs at once; 1: it is not.
+inline int PartsFor(const std::array<int64_t, 3>& grid, int multiprocessors) {
+  int64_t programs = 1;
+  for (int64_t extent : grid) {
+    if (extent < 1 || extent > multiprocessors) return 1;
+    programs *= extent;
+  }
+  int parts = 1;
+  while (parts < 8 && programs * parts * 2 <= multiprocessors) parts *= 2;
+  return parts;
+}
 
 struct GenerateOptions {
   Promises promises;
   bool line_directives = true;
   bool overlap = true;       // products may run on under other work
   bool wgmma = true;         // where the target has it
+  bool few_programs = false; // no more than multiprocessors: each CTA may have one for itself
+  int parts = 1;  // programs for each program of the grid (specializer/pipeline/split_tiles.h); kUnimplemented if the kernel cannot be split
 };
 
 // The kernel (after specializer::RunPasses) with a layout for each tile value: `inspect --stage layout`.

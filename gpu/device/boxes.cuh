@@ -118,10 +118,23 @@ TV_DEV void store_box(const TensorMap* map, u32 from, i32 x0, i32 x1, i32 x2, i3
                : "memory");
 }
 TV_DEV void boxes_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
-// Until the shared memory behind this thread's stores may be written again.
-TV_DEV void boxes_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
+// Until the shared memory behind all but the last N groups of this thread's stores may be written again.
+template <int N>
+TV_DEV void boxes_read() { asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory"); }
 // Until they are done.
 TV_DEV void boxes_written() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
+
+// Four matrices of 8 x 8 elements of two bytes, of which each thread holds two neighbours: lane 8 * m + i gives the address of row i of matrix m.
+template <class T>
+TV_DEV void store_matrices(u32 address, const T* x0, const T* x1, const T* x2, const T* x3) {
+  static_assert(sizeof(T) == 2, "stmatrix moves 16 bits");
+  u32 w[4];
+  memcpy(&w[0], x0, 4);
+  memcpy(&w[1], x1, 4);
+  memcpy(&w[2], x2, 4);
+  memcpy(&w[3], x3, 4);
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]) : "memory");
+}
 
 // Registers move from the producer's warps to the consumers'.
 template <int N>
@@ -136,6 +149,9 @@ TV_DEV void group_barrier() { asm volatile("bar.sync %0, 128;" ::"r"(2 + (thread
 struct Programs {
   u32 size[3], index[3];
   TV_DEV void set(u32 number) {
+    index[0] = number;
+    index[1] = index[2] = 0;
+    if (size[1] * size[2] == 1) return;
     index[0] = number % size[0];
     index[1] = number / size[0] % size[1];
     index[2] = number / size[0] / size[1];

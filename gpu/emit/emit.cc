@@ -126,10 +126,11 @@ absl::StatusOr<Emitted> Printer::Run() {
     out.slice = options_.boxes->slice();
     out.exact = options_.boxes->exact();
     out.persistent = roles().persistent;
+    out.runs = runs_;
   }
   const std::string head = HasRoles() ? absl::StrCat("#define TV_CONSUMERS ", 128 * roles().groups, "\n#include \"device/boxes.cuh\"\n") : "";
   out.text = absl::StrCat(head, "#include \"device/all.cuh\"\nusing namespace tv;\n", declarations_, "extern \"C\" __global__ void __launch_bounds__(", out.threads,
-                          HasRoles() ? ", 1) " : ") ", out.entry, "(", params, ") {\n", prologue_, body_, "}\n");
+                          HasRoles() ? absl::StrCat(", ", roles().ctas, ") ") : ") ", out.entry, "(", params, ") {\n", prologue_, body_, "}\n");
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,7 @@ struct EmitOptions {
   std::function<int64_t(const ir::Op&)> vector;
   // No two pointer parameters reach the same memory where one of them is written: the launcher has looked.
   bool no_alias = true;
+  bool loops_run = true;                         // loops whose sums start from nothing have an iteration: the launcher looks (Emitted::runs)
   bool line_directives = true;
   bool fast_f64 = false;                         // the target does f64 at half the rate of f32
   const pipeline::Schedule* schedule = nullptr;  // loops whose loads run ahead; none if null
@@ -47,6 +49,11 @@ struct Emitted {
   std::vector<ir::ValueId> exact;
   // The program walks over the grid itself: it has three more u32 parameters, the grid of programs, and is launched on as many blocks as the GPU runs at once.
   bool persistent = false;
+  // Bounds of loops that a launch of this variant goes through at least once (options.loops_run), beside the checks of the slice.
+  std::vector<std::pair<ir::ValueId, ir::ValueId>> runs;
+  // Each program of the launch's grid is this many of the kernel's (its first extent is multiplied), which is then `split`.
+  int parts = 1;
+  std::shared_ptr<const ir::Kernel> split;
 };
 
 // kUnimplemented with the place for an op that has no template yet.

@@ -209,6 +209,7 @@ class Printer {
   const pipeline::Loop* consumed_ = nullptr;              // loop of a split kernel whose body is printed
   int loops_ = 0;                                         // around the op that is printed
   std::set<int> taken_rings_;                             // whose slots of this iteration have been waited for
+  std::vector<std::pair<ir::ValueId, ir::ValueId>> runs_;  // Emitted::runs
   std::map<const ir::Op*, int> maps_;                     // numbers of the tensor maps in use
   std::vector<std::vector<const ir::Op*>> uses_;
   std::vector<const ir::Op*> def_;

@@ -36,6 +36,7 @@ absl::Status Printer::PrintRoles() {
     absl::StrAppend(&init, "ring", i, ".init(", ring.by_wgmma ? roles().groups : consumers, "); ");
   }
   Line("if (threadIdx.x == 0) { ", init, "barriers_made(); }");
+  const size_t prefetches = body_.size();
   Line("__syncthreads();");
   if (roles().persistent) Line("Programs programs{{grid_x, grid_y, grid_z}, {0, 0, 0}};");
   auto each_program = [&](const std::string& more) {
@@ -48,7 +49,7 @@ absl::Status Printer::PrintRoles() {
     ++depth_;
   };
   // A register more for a thread of 128 is one less for another: 65536 in all.
-  const int fewer = roles().groups == 1 ? 56 : roles().groups == 2 ? 40 : 32, more = roles().groups == 1 ? 240 : roles().groups == 2 ? 232 : 160;
+  const int fewer = roles().ctas == 2 ? 24 : roles().groups == 1 ? 56 : roles().groups == 2 ? 40 : 32, more = roles().ctas == 2 ? 232 : roles().groups == 1 ? 240 : roles().groups == 2 ? 232 : 160;
   Line("if (threadIdx.x >= ", consumers, ") {");
   ++depth_;
   Line("fewer_registers<", fewer, ">();");
@@ -70,9 +71,12 @@ absl::Status Printer::PrintRoles() {
   if (roles().persistent && smem_bytes_ > roles().bytes) body_.insert(start, absl::StrCat(std::string(2 * depth_, ' '), "barrier();\n"));
   --depth_;
   Line("}");
-  if (!roles().box_stores.empty()) Line("boxes_written();");
+  if (!roles().box_stores.empty()) Line("boxes_read<0>();");  // the end of the kernel waits for the rest
   --depth_;
   Line("}");
+  std::string maps;
+  for (size_t i = 0; i < maps_.size(); ++i) absl::StrAppend(&maps, " prefetch_map(&map", i, ");");
+  body_.insert(prefetches, absl::StrCat("  if (threadIdx.x == ", consumers, ") {", maps, " }\n"));
   return absl::OkStatus();
 }
 
@@ -222,6 +226,8 @@ absl::Status Printer::PrintConsumerFor(const ir::Op& op, const pipeline::Loop& p
   for (const pipeline::Copy& copy : plan.copies) OrderAccess(def_[copy.value]->operands[0], false);
   // A deferred sum that starts from zero is not set to zero: registers that something else than wgmma writes would make the assembler wait for each product.
   int fresh = -1;
+  const ir::Op* const by = op.FindAttr("step") != nullptr ? nullptr : def_[op.operands[2]];
+  const bool runs = options_.loops_run && by != nullptr && by->op == Op::kConst && by->IntAttr("value") > 0;
   for (size_t i = 0; i < op.results.size(); ++i) {
     if (plan.deferred != ir::kNoValue && body.ops.back().operands[i] == plan.deferred && IsZero(op.operands[3 + i])) {
       fresh = static_cast<int>(i);
@@ -241,7 +247,9 @@ absl::Status Printer::PrintConsumerFor(const ir::Op& op, const pipeline::Loop& p
   Line("u64 ", trips, " = trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, ");");
   const std::string flag = absl::StrCat("add", number);
   if (fresh >= 0) {
-    Line("const bool ", none, " = ", trips, " == 0;");
+    // A third of the compiler's time would go into all accumulators being one thing or another.
+    if (runs) runs_.push_back({op.operands[0], op.operands[1]});
+    else Line("const bool ", none, " = ", trips, " == 0;");
     Line("int ", flag, " = 0;");
     add_flag_ = flag;
   }
@@ -285,64 +293,102 @@ absl::Status Printer::PrintConsumerFor(const ir::Op& op, const pipeline::Loop& p
     for (int ring : late) release(ring, 0);
   }
   pending_.Join(before);
-  if (fresh >= 0) Line("if (", none, ") ", Name(op.results[fresh]), " = splat<", LayoutName(op.results[fresh]), ">(0.0f);");
+  if (fresh >= 0 && !runs) Line("if (", none, ") ", Name(op.results[fresh]), " = splat<", LayoutName(op.results[fresh]), ">(0.0f);");
   return absl::OkStatus();
 }
 
-// Through swizzled rows in shared memory. Where each warpgroup has rows of its own, it stores them by itself.
+// Panel by panel through two buffers of swizzled rows, so that one is filled while the other is copied.
 absl::Status Printer::PrintBoxStore(const ir::Op& op) {
   Flush();
+  const pipeline::BoxStore& plan = roles().box_stores.at(&op);
   const analysis::Box& box = *options_.boxes->Of(op);
-  const ir::Op* change = def_[op.operands[1]];
-  const ir::ValueId value = change != nullptr && change->op == Op::kConvertLayout ? change->operands[0] : op.operands[1];
-  Materialise(value);
+  Materialise(plan.value);
   OrderAccess(op.operands[0], true);
-  const isa::Type& type = TypeOf(value);
-  const layout::LinearLayout& where = LayoutOf(value);
-  const int axis = box.dims[0].axis;
+  const isa::Type& type = TypeOf(plan.value);
+  const layout::LinearLayout& where = LayoutOf(plan.value);
   const int elem_bytes = isa::StorageBytes(type.elem);
-  const int64_t panel = std::min<int64_t>(type.shape[axis], 128 / elem_bytes), rows = type.shape[1 - axis];
-  // Warpgroups in rows of their own: the bits of the warp above the second move along the rows alone, those of all others stay inside.
-  bool own = roles().groups > 1 && rows % (roles().groups * 8) == 0;
-  std::vector<uint32_t> group_rows;
-  const uint32_t inside = static_cast<uint32_t>(rows / roles().groups);
-  auto row_of = [&](layout::Basis basis) { return static_cast<uint32_t>(where.Coordinates(basis)[1 - axis]); };
-  auto column_of = [&](layout::Basis basis) { return static_cast<uint32_t>(where.Coordinates(basis)[axis]); };
-  for (layout::Basis basis : where.reg()) own &= row_of(basis) < inside;
-  for (layout::Basis basis : where.lane()) own &= row_of(basis) < inside;
-  for (size_t i = 0; i < where.warp().size(); ++i) own &= i < 2 ? row_of(where.warp()[i]) < inside : row_of(where.warp()[i]) == inside << (i - 2) && column_of(where.warp()[i]) == 0;
-  const int64_t part = std::min<int64_t>(own ? inside : rows, 256);
-  const int map = UseBox(op, {{axis, panel}, {1 - axis, part}}, panel * elem_bytes == 128 ? 128 : static_cast<int>(panel * elem_bytes));
-  const layout::SharedLayout shared = layout::SwizzledRows(type.shape, axis, elem_bytes);
-  const int64_t vector = SharedVector(where, shared, elem_bytes);
-  const std::string table = BufferTable(where, shared, elem_bytes), sync = own ? "group_barrier();" : "barrier();", first = own ? "(threadIdx.x & 127) == 0" : "threadIdx.x == 0";
-  const std::string buffer = absl::StrCat("shared_address() + ", roles().store_offset);
-  Place(op.loc);
-  // A store inside a loop of the program may write what an earlier one wrote: it waits for its end.
-  Line("if ((threadIdx.x & 127) == 0) ", loops_ > 0 ? "boxes_written();" : "boxes_read();");
-  Line(roles().box_stores.size() > 1 ? "barrier();" : sync);
-  OpenRegisterLoop(where.register_count(), vector);
-  Line("write_shared<", vector, ">(", buffer, " + ", table, "::at(", table, "::thread(), r), ", Name(value), ".v + r);");
-  CloseRegisterLoop();
-  Line("fence_shared();");
-  Line(sync);
-  Line("if (", first, ") {");
-  ++depth_;
-  for (int64_t at = 0; at < type.shape[axis]; at += panel) {
-    for (int64_t row = 0; row < (own ? inside : rows); row += part) {
-      std::string coordinates;
-      for (const analysis::BoxDim& dim : box.dims) {
-        absl::StrAppend(&coordinates, ", ", Coordinate(dim.start, dim.axis == axis ? at : dim.axis == 1 - axis ? row : 0));
-        if (own && dim.axis == 1 - axis) absl::StrAppend(&coordinates, " + static_cast<i32>(threadIdx.x >> 7) * ", inside);
-      }
-      std::string address = absl::StrCat(buffer, " + ", (at / panel * rows + row) * panel * elem_bytes);
-      if (own) absl::StrAppend(&address, " + (threadIdx.x >> 7) * ", inside * panel * elem_bytes);
-      Line("store_box(&map", map, ", ", address, coordinates, ");");
+  const int64_t panels = type.shape[plan.axis] / plan.panel, inside = plan.own_rows ? plan.rows / roles().groups : plan.rows;
+  const int map = UseBox(op, {{plan.axis, plan.panel}, {1 - plan.axis, inside}}, static_cast<int>(plan.panel_bytes));
+
+  // Offsets in a buffer, by bits of thread and of the registers of a panel.
+  isa::Shape shape = type.shape;
+  shape[plan.axis] = plan.panel;
+  const layout::SharedLayout shared = layout::SwizzledRows(shape, plan.axis, elem_bytes);
+  auto column_of = [&](layout::Basis basis) { return static_cast<int64_t>(where.Coordinates(basis)[plan.axis]); };
+  auto row_of = [&](layout::Basis basis) { return static_cast<int64_t>(where.Coordinates(basis)[1 - plan.axis]); };
+  auto offset_of = [&](layout::Basis basis) {
+    const int64_t row = row_of(basis), column = column_of(basis);
+    return shared.OffsetOf(static_cast<layout::Basis>(plan.axis == 1 ? row * plan.panel + column : column * plan.rows + row)) * static_cast<uint32_t>(elem_bytes);
+  };
+  std::vector<uint32_t> registers, offsets, threads, outer;  // registers: index of the tile's register, by bit of the panel's
+  std::vector<layout::Basis> bases;
+  for (size_t bit = 0; bit < where.reg().size(); ++bit) {
+    const layout::Basis basis = where.reg()[bit];
+    if (column_of(basis) >= plan.panel) {
+      outer.push_back(uint32_t{1} << bit);
+      continue;
     }
+    registers.push_back(uint32_t{1} << bit);
+    offsets.push_back(offset_of(basis));
+    bases.push_back(basis);
   }
-  Line("boxes_commit();");
-  --depth_;
-  Line("}");
+  for (layout::Basis basis : where.lane()) threads.push_back(offset_of(basis));
+  // Four 8 x 8 matrices at once: pairs of neighbours in a register, lanes as mma has them. Lane 8 * m + row gives the address of that row of matrix m.
+  const auto& lane = where.lane();
+  bool matrices = elem_bytes == 2 && plan.axis == 1 && bases.size() >= 3 && plan.panel_bytes >= 32 && column_of(bases[0]) == 1 && row_of(bases[0]) == 0 && registers[0] == 1;
+  for (int bit = 0; bit < 2; ++bit) matrices = matrices && column_of(lane[bit]) == 2 << bit && row_of(lane[bit]) == 0;
+  for (int bit = 2; bit < 5; ++bit) matrices = matrices && column_of(lane[bit]) == 0 && row_of(lane[bit]) == 1 << (bit - 2);
+  for (int bit : {1, 2}) matrices = matrices && column_of(bases[bit]) % 8 == 0;
+  int64_t step = SharedVector(where, layout::SwizzledRows(type.shape, plan.axis, elem_bytes), elem_bytes);
+  if (matrices) {
+    threads = {threads[2], threads[3], threads[4], offsets[1], offsets[2]};
+    step = 8;
+  }
+  for (layout::Basis basis : where.warp()) threads.push_back(offset_of(basis));
+  const std::string table = Table(absl::StrCat("\n  static TV_DEV u32 thread() { return ", BitExpression("threadIdx.x", threads, false), "; }\n",
+                                               "  static TV_DEV u32 at(u32 thread, int i) { return thread ^ (", BitExpression("i", offsets, false), "); }\n"),
+                                  'W');
+
+  const std::string sync = plan.own_rows ? "group_barrier();" : "barrier();", first = plan.own_rows ? "(threadIdx.x & 127) == 0" : "threadIdx.x == 0";
+  Place(op.loc);
+  for (int64_t p = 0; p < panels; ++p) {
+    // The buffer's last copy has to be done, and all copies of a store before this one in a loop, which may have written the same place.
+    if (p == 0 && loops_ > 0) Line("if ((threadIdx.x & 127) == 0) boxes_written();");
+    else Line("if ((threadIdx.x & 127) == 0) boxes_read<", p == 0 && (panels == 1 || roles().box_stores.size() > 1) ? 0 : 1, ">();");
+    Line(p == 0 && roles().box_stores.size() > 1 ? "barrier();" : sync);
+    const std::string buffer = absl::StrCat("shared_address() + ", roles().store_offset + (p % 2) * roles().store_bytes);
+    uint32_t fixed = 0;
+    layout::Basis start = 0;
+    for (size_t bit = 0; bit < outer.size(); ++bit) {
+      if (((p >> bit) & 1) != 0) {
+        fixed |= outer[bit];
+        start ^= where.reg()[static_cast<size_t>(layout::Log2(outer[bit]))];
+      }
+    }
+    auto at = [&](int64_t plus) {
+      uint32_t extra = fixed;
+      for (size_t bit = 0; bit < registers.size(); ++bit) {
+        if (((plus >> bit) & 1) != 0) extra |= registers[bit];
+      }
+      return absl::StrCat(Name(plan.value), ".v + ", extra, " + (", BitExpression("i", registers, true), ")");
+    };
+    Line("#pragma unroll");
+    Line("for (int i = 0; i < ", 1 << registers.size(), "; i += ", step, ") {");
+    if (matrices) Line("  store_matrices(", buffer, " + ", table, "::at(", table, "::thread(), i), ", at(0), ", ", at(2), ", ", at(4), ", ", at(6), ");");
+    else Line("  write_shared<", step, ">(", buffer, " + ", table, "::at(", table, "::thread(), i), ", at(0), ");");
+    Line("}");
+    Line("fence_shared();");
+    Line(sync);
+    std::string coordinates;
+    for (const analysis::BoxDim& dim : box.dims) {
+      absl::StrAppend(&coordinates, ", ", Coordinate(dim.start, dim.axis == plan.axis ? column_of(start) : 0));
+      if (plan.own_rows && dim.axis == 1 - plan.axis) absl::StrAppend(&coordinates, " + static_cast<i32>(threadIdx.x >> 7) * ", inside);
+    }
+    Line("if (", first, ") {");
+    Line("  store_box(&map", map, ", ", buffer, plan.own_rows ? absl::StrCat(" + (threadIdx.x >> 7) * ", inside * plan.panel_bytes) : "", coordinates, ");");
+    Line("  boxes_commit();");
+    Line("}");
+  }
   return absl::OkStatus();
 }
 

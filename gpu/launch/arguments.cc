@@ -56,8 +56,21 @@ analysis::LaunchRanges RangesOf(const ir::Kernel& kernel, absl::Span<const uint6
   return analysis::LaunchRanges(kernel, scalars, grid);
 }
 
-launch::SliceValues EvaluateSlice(const Emitted& emitted, const ir::Kernel& kernel, absl::Span<const uint64_t> values, const std::array<int64_t, 3>& grid,
-                                  const analysis::LaunchRanges& ranges) {
+namespace {
+constexpr char kMayNotRun[] = "a loop may have no iteration";
+
+std::array<int64_t, 3> ProgramsOf(const Emitted& emitted, std::array<int64_t, 3> grid) {
+  grid[0] *= emitted.parts;
+  return grid;
+}
+launch::SliceValues EvaluateFor(const Emitted& emitted, const ir::Kernel& kernel, absl::Span<const uint64_t> values, const std::array<int64_t, 3>& grid,
+                                const analysis::LaunchRanges& ranges) {
+  // A persistent kernel counts its programs in 32 bits.
+  if (emitted.persistent && absl::int128(grid[0]) * grid[1] * grid[2] > std::numeric_limits<int32_t>::max()) {
+    launch::SliceValues out;
+    out.failed = "the grid has more than 2^31 - 1 programs";
+    return out;
+  }
   // Values that the generator added are in no range of the kernel as it was.
   const auto range = [&](uint32_t id) -> std::pair<int64_t, int64_t> {
     if (id >= kernel.values.size()) return {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
@@ -69,6 +82,12 @@ launch::SliceValues EvaluateSlice(const Emitted& emitted, const ir::Kernel& kern
     params.push_back(IntegerArgument(type, values[i]).value_or(static_cast<int64_t>(values[i])));
   }
   launch::SliceValues out = launch::Evaluate(emitted.slice, params, grid, range);
+  for (const auto& [first, last] : emitted.runs) {
+    if (!out.failed.empty()) break;
+    if (range(first).second < range(last).first) continue;
+    out.failed = kMayNotRun;
+    out.maps.clear();
+  }
   for (ir::ValueId id : emitted.exact) {
     if (!out.failed.empty()) break;
     if (id < kernel.values.size() && !ranges.MayWrap(kernel, id)) continue;
@@ -78,6 +97,8 @@ launch::SliceValues EvaluateSlice(const Emitted& emitted, const ir::Kernel& kern
   return out;
 }
 
+}  // namespace
+
 bool NextPlainer(Promises& promises) {
   if (!promises.boxes) return false;
   if (promises.box_stores) promises.box_stores = false;
@@ -85,15 +106,39 @@ bool NextPlainer(Promises& promises) {
   return true;
 }
 
+launch::SliceValues EvaluateSlice(const Emitted& emitted, const ir::Kernel& kernel, absl::Span<const uint64_t> values, const std::array<int64_t, 3>& grid,
+                                  const analysis::LaunchRanges& ranges) {
+  if (emitted.split == nullptr) return EvaluateFor(emitted, kernel, values, grid, ranges);
+  const std::array<int64_t, 3> programs = ProgramsOf(emitted, grid);
+  return EvaluateFor(emitted, *emitted.split, values, programs, RangesOf(*emitted.split, values, programs));
+}
+
+bool MayNotRun(const launch::SliceValues& values) { return values.failed == kMayNotRun; }
+
 absl::StatusOr<Emitted> GenerateFor(const ir::Kernel& kernel, const Target& target, GenerateOptions options, absl::Span<const uint64_t> values,
-                                    const std::array<int64_t, 3>& grid, bool may_repack) {
+                                    const std::array<int64_t, 3>& grid, bool may_repack, int multiprocessors) {
+  const analysis::LaunchRanges ranges = RangesOf(kernel, values, grid);
+  auto fits = [&](const Emitted& emitted) {
+    const launch::SliceValues slice = EvaluateSlice(emitted, kernel, values, grid, ranges);
+    return slice.failed.empty() && (may_repack || WorkspaceBytes(slice) == 0);
+  };
   for (;;) {
     absl::StatusOr<Emitted> emitted = Generate(kernel, target, options);
     if (!options.promises.boxes) return emitted;
     if (emitted.ok()) {
       if (emitted->slice.empty()) return emitted;
-      const launch::SliceValues slice = EvaluateSlice(*emitted, kernel, values, grid, RangesOf(kernel, values, grid));
-      if (slice.failed.empty() && (may_repack || WorkspaceBytes(slice) == 0)) return emitted;
+      if (options.promises.loops_run && MayNotRun(EvaluateSlice(*emitted, kernel, values, grid, ranges))) {
+        options.promises.loops_run = false;
+        continue;
+      }
+      if (fits(*emitted)) {
+        GenerateOptions split = options;
+        for (split.parts = emitted->persistent ? PartsFor(grid, multiprocessors) : 1; split.parts > 1; split.parts /= 2) {
+          absl::StatusOr<Emitted> candidate = Generate(kernel, target, split);
+          if (candidate.ok() && fits(*candidate)) return candidate;
+        }
+        return emitted;
+      }
     } else if (emitted.status().code() != absl::StatusCode::kResourceExhausted && emitted.status().code() != absl::StatusCode::kUnimplemented) {
       return emitted;
     }
@@ -141,7 +186,7 @@ absl::StatusOr<int64_t> BlocksAtOnce(const Api& api, CuFunction function, const 
 
 std::array<int64_t, 3> LaunchedGrid(const Emitted& emitted, const std::array<int64_t, 3>& grid, int64_t blocks_at_once) {
   if (!emitted.persistent) return grid;
-  absl::int128 programs = absl::int128(grid[0]) * grid[1] * grid[2];
+  const absl::int128 programs = absl::int128(grid[0]) * emitted.parts * grid[1] * grid[2];
   return {static_cast<int64_t>(std::min<absl::int128>(programs, std::max<int64_t>(1, blocks_at_once))), 1, 1};
 }
 
@@ -169,7 +214,7 @@ absl::Status LaunchArguments::Set(const Api& api, const Emitted& emitted, absl::
     std::copy(pointers, pointers + 8, r.pointers);
   }
   values_.assign(values.begin(), values.end());
-  for (size_t axis = 0; axis < 3; ++axis) programs_[axis] = static_cast<uint32_t>(grid[axis]);
+  for (size_t axis = 0; axis < 3; ++axis) programs_[axis] = static_cast<uint32_t>(ProgramsOf(emitted, grid)[axis]);
   records_ = records;
   pointers_.clear();
   for (uint64_t& value : values_) pointers_.push_back(&value);

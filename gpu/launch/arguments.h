@@ -41,10 +41,12 @@ analysis::LaunchRanges RangesOf(const ir::Kernel& kernel, absl::Span<const uint6
 // The slice of a variant over these arguments; `failed` says why the variant is not for them. kernel: the one that the variant was generated from.
 launch::SliceValues EvaluateSlice(const Emitted& emitted, const ir::Kernel& kernel, absl::Span<const uint64_t> values, const std::array<int64_t, 3>& grid,
                                   const analysis::LaunchRanges& ranges);
+// It failed for Emitted::runs: Promises::loops_run may not be made.
+bool MayNotRun(const launch::SliceValues& values);
 // The most special variant of the kernel, by its slice, that these arguments may take: with boxes if options say so and they fit, else without. no_alias
 // and trust_signs are the caller's to decide. may_repack: the caller launches the copies that maps ask for.
 absl::StatusOr<Emitted> GenerateFor(const ir::Kernel& kernel, const Target& target, GenerateOptions options, absl::Span<const uint64_t> values,
-                                    const std::array<int64_t, 3>& grid, bool may_repack = false);
+                                    const std::array<int64_t, 3>& grid, bool may_repack = false, int multiprocessors = 0);
 // The next plainer promises of tensor maps, in turn: all, not for stores, none. False if these are the last.
 bool NextPlainer(Promises& promises);
 // What the device runs of the kernel at once.

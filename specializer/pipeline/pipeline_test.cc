@@ -1,6 +1,7 @@
 // Carried offsets keep what a kernel computes. Schedules are tested where targets are known: gpu/compile/schedule_test.cc.
 #include "gtest/gtest.h"
 #include "specializer/pipeline/carried_offsets.h"
+#include "specializer/pipeline/split_tiles.h"
 #include "specializer/pipeline/wgmma_plan.h"
 #include "tests/assembly_kernel.h"
 #include "vm/interp/interp.h"
@@ -83,6 +84,74 @@ TEST(TurnedLayouts, EveryElementIsReadAndWritten) {
       }
     }
   }
+}
+
+// c = a @ b, one 128 x 128 tile of it for each program; 200 columns.
+constexpr char kProduct[] = R"(
+kernel (a: ptr<f32>, b: ptr<f32>, c: ptr<f32>)
+    %pid = program_id 0
+    %i = arange 0, 128
+    %k = arange 0, 16
+    %base = mul %pid, 128
+    %column = add %base, %i
+    %i1 = expand_dims %i, 1
+    %k1 = expand_dims %k, 1
+    %k0 = expand_dims %k, 0
+    %c0 = expand_dims %column, 0
+    %in = lt %c0, 200
+    %ra = mul %i1, 16
+    %oa = add %ra, %k0
+    %pa = add %a, %oa
+    %va = load %pa
+    %rb = mul %k1, 200
+    %ob = add %rb, %c0
+    %pb = add %b, %ob
+    %sb = make_tuple 16, 128
+    %inb = broadcast_to %in, %sb
+    %vb = load %pb, %inb
+    %sc = make_tuple 128, 128
+    %z = full %sc, 0.0, f32
+    %d = dot %va, %vb, %z
+    %rc = mul %i1, 200
+    %oc = add %rc, %c0
+    %pc = add %c, %oc
+    %inc = broadcast_to %in, %sc
+    store %pc, %d, %inc
+)";
+
+std::vector<float> RunProduct(const ir::Kernel& kernel, int64_t programs) {
+  std::vector<float> a(128 * 16), b(16 * 200), c(128 * 200, -1);
+  for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i * 7 % 13) - 6;
+  for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i * 5 % 11) - 5;
+  std::vector<vm::Buffer> buffers(3);
+  std::vector<float>* data[] = {&a, &b, &c};
+  for (int i = 0; i < 3; ++i) {
+    buffers[i].data = data[i]->data();
+    buffers[i].bytes = static_cast<int64_t>(4 * data[i]->size());
+    buffers[i].dtype = isa::DType::kF32;
+  }
+  vm::RunOptions run;
+  run.threads = 1;
+  run.grid[0] = programs;
+  auto result = vm::Run(kernel, {vm::Arg::InBuffer(0), vm::Arg::InBuffer(1), vm::Arg::InBuffer(2)}, buffers, run);
+  EXPECT_TRUE(result.ok()) << result.status();
+  return c;
+}
+
+TEST(SplitTiles, PartsTogetherDoWhatTheWholeDoes) {
+  const specializer::ArgSpec pointer = PointerSpec(isa::DType::kF32);
+  ir::Kernel kernel = tests::AssembledKernel(kProduct, {pointer, pointer, pointer});
+  kernel.options.num_warps = 8;
+  const std::vector<float> whole = RunProduct(kernel, 2);
+  for (int parts : {2, 4}) {
+    const std::optional<ir::Kernel> split = SplitTiles(kernel, parts, true);
+    ASSERT_TRUE(split.has_value()) << parts;
+    ASSERT_TRUE(ir::Verify(*split).ok()) << ir::Verify(*split) << ir::Print(*split);
+    EXPECT_EQ(RunProduct(*split, 2 * parts), whole) << ir::Print(*split);
+    EXPECT_EQ(split->options.num_warps, 4);  // 64 rows
+  }
+  EXPECT_FALSE(SplitTiles(kernel, 8, true).has_value()) << "parts of 64 x 64 are the least";
+  EXPECT_FALSE(SplitTiles(kernel, 2, false).has_value()) << "parts may read what others write";
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "specializer/passes/rewriter.h"
@@ -16,6 +17,8 @@ using isa::Op;
 constexpr int64_t kSlotAlign = 1024;     // the swizzle repeats every 8 rows of 128 bytes
 constexpr int kMostStages = 8;
 constexpr int64_t kEnoughBytes = 160 * 1024;  // under way at once; more hides nothing
+constexpr int64_t kReservedSmem = 1024;       // of the shared memory of a multiprocessor, for each CTA
+constexpr int kLeastShared = 2;               // slots of each of two CTAs
 constexpr int kMostGroups = 3;           // with the producer's, four warpgroups share the registers
 
 class Splitter {
@@ -167,13 +170,46 @@ class Splitter {
       const analysis::Box* box = options_.boxes->Of(*op);
       const ValueId value = op->operands[1];
       if (box == nullptr || box->dims.empty() || accesses[box->param] != 1 || TypeOf(value).rank() != 2 || box->dims[0].axis < 0) continue;
-      const int64_t row_bytes = TypeOf(value).shape[box->dims[0].axis] * isa::StorageBytes(TypeOf(value).elem);
-      const int64_t size = TypeOf(value).elem_count() * isa::StorageBytes(TypeOf(value).elem);
-      if (row_bytes < 32 || size > 96 * 1024 || TypeOf(value).shape[1 - box->dims[0].axis] < 8) continue;
-      out_.roles.box_stores.insert(op);
-      bytes = std::max(bytes, size);
+      const std::optional<BoxStore> plan = StoreOf(*op, box->dims[0].axis);
+      if (!plan) continue;
+      out_.roles.box_stores[op] = *plan;
+      bytes = std::max(bytes, plan->bytes());
     }
     store_bytes_ = (bytes + kSlotAlign - 1) / kSlotAlign * kSlotAlign;
+  }
+  // Nothing if a panel is not the same registers of every thread.
+  std::optional<BoxStore> StoreOf(const ir::Op& store, int axis) const {
+    BoxStore plan;
+    plan.value = StoredValue(store);
+    plan.axis = axis;
+    const isa::Type& type = TypeOf(plan.value);
+    const layout::LinearLayout& where = lk_.LayoutOf(plan.value);
+    const int64_t elem_bytes = isa::StorageBytes(type.elem);
+    plan.panel = std::min<int64_t>(type.shape[axis], 128 / elem_bytes);
+    plan.panel_bytes = plan.panel * elem_bytes;
+    plan.rows = type.shape[1 - axis];
+    if (plan.panel_bytes < 32 || plan.rows < 8 || plan.rows > 256) return std::nullopt;
+    auto row_of = [&](layout::Basis basis) { return static_cast<int64_t>(where.Coordinates(basis)[1 - axis]); };
+    auto column_of = [&](layout::Basis basis) { return static_cast<int64_t>(where.Coordinates(basis)[axis]); };
+    for (layout::Basis basis : where.lane()) {
+      if (column_of(basis) >= plan.panel) return std::nullopt;
+    }
+    for (layout::Basis basis : where.warp()) {
+      if (column_of(basis) >= plan.panel) return std::nullopt;
+    }
+    const int groups = out_.roles.groups;
+    const int64_t inside = plan.rows / groups;
+    plan.own_rows = groups > 1 && plan.rows % (groups * 8) == 0;
+    for (layout::Basis basis : where.reg()) {
+      if (column_of(basis) >= plan.panel && row_of(basis) != 0) return std::nullopt;
+      plan.own_rows &= row_of(basis) < inside;
+    }
+    for (layout::Basis basis : where.lane()) plan.own_rows &= row_of(basis) < inside;
+    for (size_t i = 0; i < where.warp().size(); ++i) {
+      const layout::Basis basis = where.warp()[i];
+      plan.own_rows &= i < 2 ? row_of(basis) < inside : row_of(basis) == inside << (i - 2) && column_of(basis) == 0;
+    }
+    return plan;
   }
   void CountAccesses(const ir::Region& region, std::map<int, int>& accesses) {
     for (const ir::Op& op : region.ops) {
@@ -269,12 +305,20 @@ class Splitter {
     // As many slots as fit, the same number for all.
     int64_t slots = 0;
     for (const Ring& ring : roles.rings) slots += ring.slot_bytes;
-    const int64_t barriers = kSlotAlign;  // 64 rings' slots at most
-    const int64_t room = options_.max_smem - options_.scratch - store_bytes_ - barriers;
-    int stages = static_cast<int>(std::min<int64_t>(kMostStages, room / slots));
-    while (stages > 4 && (stages - 1) * slots >= kEnoughBytes) --stages;
-    if (stages < 2) return Refuse("two slots of ", slots, " bytes do not fit beside ", options_.scratch + store_bytes_, " bytes of other shared memory");
-    int64_t offset = 0, barrier = stages * slots + store_bytes_;
+    const int64_t barriers = static_cast<int64_t>(16 * kMostStages * roles.rings.size());
+    auto stages_in = [&](int64_t smem) { return static_cast<int>(std::min<int64_t>(kMostStages, (smem - options_.scratch - 2 * store_bytes_ - barriers) / slots)); };
+    int stages = stages_in(options_.max_smem);
+    // One warpgroup alone leaves the tensor cores idle while it does anything else: two CTAs share a multiprocessor, if enough slots remain.
+    if (roles.groups == 1 && options_.share && SharesRegisters()) {
+      const int half = stages_in((options_.max_smem + kReservedSmem) / 2 - kReservedSmem);
+      if (half >= kLeastShared) {
+        stages = half;
+        roles.ctas = 2;
+      }
+    }
+    while (stages > 4 && (stages - 1) * slots * roles.ctas >= kEnoughBytes) --stages;
+    if (stages < 2) return Refuse("two slots of ", slots, " bytes do not fit beside ", options_.scratch + 2 * store_bytes_, " bytes of other shared memory");
+    int64_t offset = 0, barrier = stages * slots + 2 * store_bytes_;
     for (Ring& ring : roles.rings) {
       ring.stages = stages;
       ring.offset = offset;
@@ -283,7 +327,12 @@ class Splitter {
       barrier += 16 * stages;
     }
     roles.store_offset = offset;
+    roles.store_bytes = store_bytes_;
     roles.bytes = (barrier + 127) / 128 * 128;
+  }
+  // The assembler gives an instruction no more registers than each thread of two such CTAs starts with, 128.
+  bool SharesRegisters() const {
+    return std::all_of(out_.wgmma.begin(), out_.wgmma.end(), [](const auto& entry) { return entry.second.n <= 128; });
   }
   // Whether a value in a buffer is read by wgmma alone.
   bool OnlyWgmma(ValueId id) {

@@ -27,6 +27,7 @@ struct RolesOptions {
   int64_t scratch = 0;      // to be left for what the consumers need beside the rings
   int num_warps = 4;
   bool box_stores = true;   // stores may go by tensor maps
+  bool share = true;        // there are programs enough for two CTAs on a multiprocessor
 };
 
 // Splits the kernel if it can be: schedule->roles. Otherwise nothing changes, and the reason is returned ("loop over k: the mask is not a bound").

@@ -75,17 +75,30 @@ struct Ring {
   bool by_wgmma = true;                // nothing but wgmma reads it: one thread of a warpgroup releases a slot for all
 };
 
+// A store by a tensor map, through two buffers of swizzled rows in turns: panels of at most 128 bytes along `axis`.
+struct BoxStore {
+  ir::ValueId value = ir::kNoValue;    // as it lies in registers, before any change of layout
+  int axis = 1;
+  int64_t panel = 0, rows = 0;         // elements of a row of a panel; rows
+  bool own_rows = false;               // each warpgroup has rows of its own: rows / groups that follow each other
+  int64_t bytes() const { return panel_bytes * rows; }
+  int64_t panel_bytes = 0;             // of a row
+};
+
 // A kernel split into roles (roles.h): a warp that copies boxes by tensor maps, and the warps that compute.
 struct Roles {
   int groups = 0;                                      // of warps that compute; 0: the kernel is not split
+  int ctas = 1;                                        // that share a multiprocessor
   bool persistent = false;                             // one CTA may run several programs, one after the other
   std::vector<Ring> rings;
-  int64_t store_offset = 0, bytes = 0;                 // buffer of box stores; end of rings, barriers and that buffer
+  int64_t store_offset = 0, store_bytes = 0;           // buffers of box stores, and one's size
+  int64_t bytes = 0;                                   // end of rings, barriers and those buffers
   std::set<ir::ValueId> produced;                      // scalars that the copying warp computes too
   std::map<ir::ValueId, std::vector<int>> carried;     // by induction variable: scalars that its loops around carry
   std::set<const ir::Op*> around;                      // loops and branches around loops with copies
   std::set<ir::ValueId> trips;                         // induction variables of loops whose iterations box stores count
-  std::set<const ir::Op*> box_stores, skipped;         // stores by tensor maps; ops that only addresses and masks of boxes need
+  std::map<const ir::Op*, BoxStore> box_stores;
+  std::set<const ir::Op*> skipped;                     // ops that only addresses and masks of boxes need
 };
 
 struct Schedule {

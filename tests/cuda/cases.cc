@@ -145,7 +145,7 @@ absl::StatusOr<gpu::Emitted> EmittedOf(const Case& one, const ir::Kernel& kernel
   } else {
     options.promises.boxes = false;
   }
-  return gpu::GenerateFor(kernel, target, options, values, {one.grid[0], one.grid[1], one.grid[2]});
+  return gpu::GenerateFor(kernel, target, options, values, {one.grid[0], one.grid[1], one.grid[2]}, false, 132);  // as an H200
 }
 
 bool HasSameBits(const ir::Kernel& kernel) { return RegionHasSameBits(kernel, kernel.body); }

@@ -49,8 +49,8 @@ struct Variants {
     std::shared_ptr<const gpu::GpuKernel> compiled;
     std::shared_ptr<const gpu::LoadedKernel> loaded;
   };
-  std::map<std::array<bool, 4>, Variant> by_promises;
-  Variant& Of(const gpu::Promises& p) { return by_promises[{p.no_alias, p.trust_signs, p.boxes, p.boxes && p.box_stores}]; }
+  std::map<std::array<int, 6>, Variant> by_promises;
+  Variant& Of(const gpu::Promises& p) { return by_promises[{p.no_alias, p.trust_signs, p.boxes, p.boxes && p.box_stores, p.loops_run, p.parts}]; }
 };
 
 // Of a launch whose buffers need not be on the device yet: copies there have the same address modulo 256.
@@ -349,6 +349,7 @@ class GpuRunner : public host::DeviceRunner {
     const auto start = std::chrono::steady_clock::now();
     gpu::GenerateOptions options;
     options.promises = promises;
+    options.parts = promises.parts;
     TILEVM_ASSIGN_OR_RETURN(variant.emitted, gpu::Generate(kernel.kernel, target_, options));
     variant.generate_us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
     return absl::OkStatus();
@@ -365,15 +366,29 @@ class GpuRunner : public host::DeviceRunner {
     CompiledKernel::DeviceSlot& slot = kernel.device_slot();
     std::lock_guard<std::mutex> lock(slot.mutex);
     if (slot.code == nullptr) slot.code = std::make_shared<Variants>();
+    Variants& variants = *static_cast<Variants*>(slot.code.get());
+    auto evaluate = [&](const gpu::Promises& p) { return gpu::EvaluateSlice(*variants.Of(p).emitted, kernel.kernel, values, grid, ranges); };
     while (promises.boxes) {
-      Variants::Variant& variant = static_cast<Variants*>(slot.code.get())->Of(promises);
-      const absl::Status generated = GenerateVariant(kernel, promises, variant);
+      const absl::Status generated = GenerateVariant(kernel, promises, variants.Of(promises));
       if (generated.ok()) {
-        if (gpu::EvaluateSlice(*variant.emitted, kernel.kernel, values, grid, ranges).failed.empty()) break;
+        const launch::SliceValues slice = evaluate(promises);
+        if (slice.failed.empty()) break;
+        if (promises.loops_run && gpu::MayNotRun(slice)) {
+          promises.loops_run = false;
+          continue;
+        }
       } else if (generated.code() != absl::StatusCode::kResourceExhausted && generated.code() != absl::StatusCode::kUnimplemented) {
         return generated;  // what is too large with maps may fit without
       }
       gpu::NextPlainer(promises);
+    }
+    // Fewer programs than the GPU runs at once: in parts, if that can be.
+    if (promises.boxes && variants.Of(promises).emitted->persistent) {
+      for (int parts = gpu::PartsFor(grid, facts_.multiprocessors); parts > 1; parts /= 2) {
+        gpu::Promises split = promises;
+        split.parts = parts;
+        if (GenerateVariant(kernel, split, variants.Of(split)).ok() && evaluate(split).failed.empty()) return split;
+      }
     }
     return promises;
   }
