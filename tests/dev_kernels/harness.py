@@ -200,7 +200,10 @@ class Run:
             file = os.path.join(folder, "host.py")
             with open(file, "w") as out:
                 out.write(text)
-            done = subprocess.run([self.tilevm, "run", file, *self.extra, *(["--check"] if check else [])], capture_output=True, text=True)
+            command = [self.tilevm, "run", file, *self.extra, *(["--check"] if check else [])]
+            for include in self.entry.include:
+                command += ["-I", os.path.join(self.corpus, include)]
+            done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode != 0:
                 raise Failure(f"exit {done.returncode}: {done.stderr.strip()[-1500:]}")
             return done.stdout

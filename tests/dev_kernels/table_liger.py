@@ -321,6 +321,27 @@ def mhc_mm_norm_backward(t):
             t.check(name, got, want, rtol=bound, atol=bound * np.abs(want).max())
 
 
+@dev(54, OPS + "mlp.py", "_swiglu_kernel_forward", "2x70x96 by 144, 1x128x64 by 128", "f16, bf16", "one rounding of each output: 1e-2", include=SRC)
+def swiglu_mlp_forward(t):
+    # Tensor descriptors as arguments, whose block shapes the autotuner's hook sets: a host program makes them.
+    t.host(f"""
+import torch, triton
+from triton.tools.tensor_descriptor import TensorDescriptor
+from mlp import _swiglu_kernel_forward
+torch.manual_seed({int(t.rng.integers(1 << 30))})
+d = lambda x: TensorDescriptor.from_tensor(x, [1] * x.dim())
+for B, S, D, H, dtype in ((2, 70, 96, 144, torch.float16), (1, 128, 64, 128, torch.bfloat16)):
+    x = torch.randn(B, S, D, dtype=dtype)
+    wg, wu = torch.randn(H, D, dtype=dtype) / 8, torch.randn(H, D, dtype=dtype) / 8
+    a, g, u = (torch.full((B, S, H), float("nan"), dtype=dtype) for i in range(3))
+    grid = lambda m: (triton.cdiv(S, m["BLOCK_M"]) * triton.cdiv(H, m["BLOCK_N"]), B)
+    _swiglu_kernel_forward[grid](d(x), d(wg), d(wu), d(a), d(g), d(u), S, D, H, 0, gate_multiplier=1.0)
+    gate, up = x.double() @ wg.double().t(), x.double() @ wu.double().t()
+    for got, want in ((g, gate), (u, up), (a, gate * torch.sigmoid(gate) * up)):
+        torch.testing.assert_close(got.double(), want, rtol=1e-2, atol=2e-2)
+""", {"mlp": t.entry.path})
+
+
 @dev(55, OPS + "multi_token_attention.py", "_mask_fwd_kernel", "3 matrices of 70x70 in blocks of 32", "f32, f16", "bit for bit", include=SRC)
 def mask_forward(t):
     for dtype in ("f32", "f16"):

@@ -237,6 +237,22 @@ def asin_kernel(t):
         t.check("asin", y, np.arcsin(x.values()), rtol=4 * 2.0**-23)
 
 
+@dev(14, TUT + "08-grouped-gemm.py", "grouped_matmul_kernel", "256x128x64, 128x256x128, 128x128x192 in one launch (the kernel takes whole blocks only)", "f16",
+     "one f16 rounding of the result: 2e-3")
+def grouped_gemm(t):
+    # Pointers in a tensor: only a host program has them.
+    t.host(f"""
+import torch
+from grouped import group_gemm_fn
+torch.manual_seed({int(t.rng.integers(1 << 30))})
+sizes = ((256, 128, 64), (128, 256, 128), (128, 128, 192))
+group_a = [torch.randn(m, k, dtype=torch.float16) for m, n, k in sizes]
+group_b = [torch.randn(k, n, dtype=torch.float16) for m, n, k in sizes]
+for a, b, c in zip(group_a, group_b, group_gemm_fn(group_a, group_b)):
+    torch.testing.assert_close(c.double(), a.double() @ b.double(), rtol=2e-3, atol=1e-2)
+""", {"grouped": t.entry.path})
+
+
 @dev(15, TUT + "09-persistent-matmul.py", "matmul_kernel_persistent", "256x384x128, 200x136x72", "f16", "1 ulp of f16 plus K * 2^-23 of the products")
 def matmul_kernel_persistent(t):
     for m, n, k in ((256, 384, 128), (200, 136, 72)):
@@ -253,6 +269,41 @@ def matmul_kernel_descriptor_persistent(t):
         t.launch("min(NUM_SMS, cdiv(M, BLOCK_SIZE_M) * cdiv(N, BLOCK_SIZE_N))", a_ptr=a, b_ptr=b, c_ptr=c, M=m, N=n, K=k, NUM_SMS=4,
                  WARP_SPECIALIZE=False, FLATTEN=False)
         t.check("c", c, a.values() @ b.values().T, rtol=2.0**-10, atol=1e-3)
+
+
+@dev(17, TUT + "10-block-scaled-matmul.py", "block_scaled_matmul_kernel", "256x128x256 in mxfp8, mxfp4, mxfp8 by mxfp4 (whole blocks only)", "f8e4m3, packed f4, u8 scales",
+     "1e-5: sums of 256 products in f32")
+def block_scaled_matmul(t):
+    t.host(f"""
+import torch
+from triton.tools.tensor_descriptor import TensorDescriptor
+from scaled import block_scaled_matmul
+torch.manual_seed({int(t.rng.integers(1 << 30))})
+E2M1 = torch.tensor([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, -0.0, -0.5, -1.0, -1.5, -2.0, -3.0, -4.0, -6.0], dtype=torch.float64)
+M, N, K, BM, BN, BK = 256, 128, 256, 128, 128, 128
+rep_k = BK // 32 // 4
+def operand(rows, packed):
+    if not packed:
+        x = torch.randn(rows, K).to(torch.float8_e4m3fn)
+        return x, x.double()
+    codes = torch.randint(0, 16, (rows, K))
+    return (codes[:, 0::2] + codes[:, 1::2] * 16).to(torch.uint8), E2M1[codes]
+def scales(rows):
+    s = torch.randint(125, 130, (rows, K // 32))
+    laid_out = s.to(torch.uint8).view(rows // 128, 4, 32, K // 128, 4).permute(0, 3, 2, 1, 4).contiguous().view(1, rows // 128, K // 128, 2, 256)
+    return laid_out, torch.exp2(s.double() - 127).unsqueeze(2).expand(rows, K // 32, 32).reshape(rows, K)
+for a_packed, b_packed in ((False, False), (True, True), (False, True)):
+    a, a_values = operand(M, a_packed)
+    b, b_values = operand(N, b_packed)
+    sa, sa_values = scales(M)
+    sb, sb_values = scales(N)
+    ea, eb = 1 + a_packed, 1 + b_packed
+    config = dict(BLOCK_SIZE_M=BM, BLOCK_SIZE_N=BN, BLOCK_SIZE_K=BK, ELEM_PER_BYTE_A=ea, ELEM_PER_BYTE_B=eb, VEC_SIZE=32, num_stages=2)
+    out = block_scaled_matmul(TensorDescriptor.from_tensor(a, [BM, BK // ea]), TensorDescriptor.from_tensor(sa, [1, 1, rep_k, 2, 256]),
+                              TensorDescriptor.from_tensor(b, [BN, BK // eb]), TensorDescriptor.from_tensor(sb, [1, 1, rep_k, 2, 256]),
+                              torch.float32, M, N, K, 1, 1, rep_k, config)
+    torch.testing.assert_close(out.double(), (a_values * sa_values) @ (b_values * sb_values).t(), rtol=1e-5, atol=1e-3)
+""", {"scaled": t.entry.path})
 
 
 @dev(18, TUT + "matrix-vector-multiplication.py", "gemv_kernel", "256x512, 64x96 (the kernel itself takes multiples of the block only)", "f32", "f32 sums in another order: 1e-5")

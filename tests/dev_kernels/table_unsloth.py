@@ -235,3 +235,24 @@ def w8a8_block_fp8_matmul(t):
         wide_b = b.values() * np.repeat(np.repeat(scale_b.values(), group, 0)[:n], group, 1)
         magnitude = (np.abs(wide_a) @ np.abs(wide_b).T).max()
         t.check("c", c, wide_a @ wide_b.T, rtol=0 if dtype == "f32" else 2.0**-8, atol=1e-5 * magnitude)
+
+
+@dev(40, UNS + "moe/grouped_gemm/kernels/forward.py", "_grouped_gemm_forward_kernel", "37 tokens, top 2 of 3 experts (one without tokens), 96x64; permuted loads, permuted stores, descriptors",
+     "f16, bf16", "one rounding of the result after f32 sums: 1 ulp and 1e-2")
+def grouped_gemm_forward(t):
+    tokens, topk, experts, n, k = 37, 2, 3, 96, 64
+    for mode, dtype in (("permute_x", "f16"), ("permute_y", "bf16"), ("descriptors", "f16")):
+        of_row = t.rng.integers(0, 2, tokens * topk) * 2  # experts 0 and 2
+        order = np.argsort(of_row, kind="stable")
+        sizes = tensor(np.bincount(of_row, minlength=experts), "i32")
+        x = t.randn(tokens if mode == "permute_x" else tokens * topk, k, dtype=dtype)
+        w, y = t.randn(experts, n, k, dtype=dtype), t.empty(tokens * topk, n, dtype=dtype)
+        wanted = np.zeros((tokens * topk, n))
+        for row, expanded in enumerate(order):
+            source = expanded // topk if mode == "permute_x" else row
+            wanted[expanded if mode == "permute_y" else row] = w.values()[of_row[expanded]] @ x.values()[source]
+        tma = mode == "descriptors"
+        t.launch([5], x_ptr=x, w_ptr=w, y_ptr=y, m_sizes_ptr=sizes, gather_indices_ptr=tensor(order, "i32"), topk_weights_ptr=None, NUM_EXPERTS=experts,
+                 NUM_TOKENS=tokens, TOPK=topk, N=n, K=k, NUM_SMS=5, BLOCK_SIZE_M=16, BLOCK_SIZE_N=32, BLOCK_SIZE_K=32, PERMUTE_X=mode == "permute_x",
+                 PERMUTE_Y=mode == "permute_y", USE_TMA_LOAD_W=tma, USE_TMA_LOAD_X=tma, USE_TMA_STORE=tma)
+        t.check(mode, y, wanted, rtol=2.0**-7 if dtype == "bf16" else 2.0**-10, atol=1e-2)
