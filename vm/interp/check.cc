@@ -1,6 +1,7 @@
 #include "vm/interp/check.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -182,8 +183,10 @@ bool Checker::NoteRead(const Access& access, int64_t lane, const Target& target)
   if (state.written == nullptr) return false;
   const auto first = state.written->begin() + target.offset;
   if (std::find(first, first + access.bytes, 0) == first + access.bytes) return false;
-  unwritten_ = target;
-  unwritten_loc_ = access.inst.loc;
+  if (!std::exchange(access.met_unwritten, true)) {
+    unwritten_ = target;
+    unwritten_loc_ = access.inst.loc;
+  }
   return true;
 }
 

@@ -48,6 +48,7 @@ class Checker {
     int bytes;
     const char* verb;      // "reads", "writes", "updates"
     bool atomic = false;
+    mutable bool met_unwritten = false;  // by a lane so far
   };
 
   // Where lane `lane` goes; reports and gives null memory if that is out of bounds; reports a misaligned address.
@@ -119,7 +120,7 @@ class Checker {
   std::vector<uint32_t> clock_;                 // own clock by program
   absl::flat_hash_map<uint32_t, Known> known_;  // of programs that acquired something
   absl::flat_hash_map<Place, Published> sync_;
-  // The last load that met unwritten memory: where an uninitialised value most likely came from.
+  // The last load that met unwritten memory, and the first element there: where an uninitialised value most likely came from.
   Target unwritten_;
   Loc unwritten_loc_;
   std::vector<Report> reports_;

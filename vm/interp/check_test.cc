@@ -251,6 +251,7 @@ TEST_F(Checked, UninitialisedIsReportedWhereItIsUsed) {
   EXPECT_EQ(result.reports[0].lane, 2);
   EXPECT_EQ(result.reports[0].count, 2);
   EXPECT_EQ(result.reports[0].buffer, "empty");
+  EXPECT_EQ(result.reports[0].element, 2);  // the first, not the last of them
 }
 
 TEST_F(Checked, UninitialisedReachesBranchesAddressesAndSums) {
