@@ -278,13 +278,18 @@ class GridText : public specializer::HostObject {
   std::string type_name() const override { return "grid"; }
   absl::StatusOr<Value> Call(specializer::Evaluator&, const CallArgs& args, Loc) override {
     auto* dict = args.positional[0].As<specializer::DictPayload>();
-    TILEVM_ASSIGN_OR_RETURN(std::vector<int64_t> extents, EvaluateExpressionList(text_, [&](absl::string_view name) -> std::optional<int64_t> {
+    absl::StatusOr<std::vector<int64_t>> extents = EvaluateExpressionList(text_, [&](absl::string_view name) -> std::optional<int64_t> {
       const Value* v = specializer::DictFind(*dict, Value::String(std::string(name)));
       if (v == nullptr || (!v->is(ValueKind::kInt) && !v->is(ValueKind::kBool))) return std::nullopt;
       return static_cast<int64_t>(v->int_value());
-    }));
+    });
+    if (!extents.ok()) {
+      absl::Status status = extents.status();
+      status.SetPayload(kGridPayload, absl::Cord());
+      return status;
+    }
     std::vector<Value> items;
-    for (int64_t extent : extents) items.push_back(Value::Int(extent));
+    for (int64_t extent : *extents) items.push_back(Value::Int(extent));
     return Value::Tuple(std::move(items));
   }
 

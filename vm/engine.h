@@ -109,6 +109,9 @@ struct LaunchResult {
   std::vector<std::string> notes;
 };
 
+// Marks an error of a launch's grid text itself: it cannot be read or evaluated.
+inline constexpr absl::string_view kGridPayload = "tilevm/grid";
+
 class Program;
 
 class Engine : public std::enable_shared_from_this<Engine> {

@@ -133,7 +133,7 @@ check "unknown argument" 1 "$tilevm" run "$examples/vector_add.py" add_kernel "$
 says err "'foo' is neither a parameter of the kernel nor a launch option"
 check "no grid" 2 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_args[@]}"
 says err "--grid is missing"
-check "wrong grid" 1 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_args[@]}" --grid "n_elements / 2"
+check "wrong grid" 2 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_args[@]}" --grid "n_elements / 2"
 says err "write // or cdiv(a, b)"
 check "grid beyond the limit" 1 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_args[@]}" --grid "1, 70000"
 says err "grid extent of axis 1 is 70000; the limit is 65535"
@@ -141,6 +141,15 @@ check "empty grid" 0 "$tilevm" run "$examples/vector_add.py" add_kernel "${kerne
 says out "kernel add_kernel: no kernel was launched"
 check "negative grid" 1 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_args[@]}" --grid=-1
 says err "grid extent of axis 0 is -1; it cannot be negative"
+for bad in '' '(' 'cdiv(' 'x_ptr' 'nope' '1,,2' '1 // 0' 'n_elements $'; do
+  check "bad grid '$bad'" 2 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_args[@]}" "--grid=$bad"
+done
+for value in 'randn(4, f16, f32)' 'randn(4, f16, dtype=f32)' 'randn(4, seed=-1)' 'randn(4, seed=1, seed=2)' 'full(4, value=1e400)' '1e400' '@'; do
+  check "bad value $value" 2 "$tilevm" run "$examples/vector_add.py" add_kernel "x_ptr=$value" --grid 1
+done
+says err "argument x_ptr: the name of a file is missing after '@'"
+check "a device has no name of its own" 0 "$tilevm" as /dev/null
+absent /dev/null.tbc
 check "negative threads" 2 "$tilevm" run "$examples/vector_add.py" --threads -5
 check "no name to write to" 2 "$tilevm" compile "$examples/vector_add.py" -o ''
 says err "the name of a file is missing"

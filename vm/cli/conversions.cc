@@ -1,4 +1,6 @@
 // tilevm compile, as, dis: between source, assembly and bytecode.
+#include <sys/stat.h>
+
 #include <cstdio>
 #include <memory>
 
@@ -26,7 +28,12 @@ std::string WithoutEnding(const std::string& path, absl::string_view ending) {
   return absl::EndsWith(path, ending) ? path.substr(0, path.size() - ending.size()) : path;
 }
 
-// Source or assembly to a .tbc. Without -o: beside the file; for standard input nothing is written, the identity alone is printed.
+bool IsPlainFile(const std::string& path) {
+  struct stat info;
+  return path != "-" && ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+// Source or assembly to a .tbc. Without -o: beside the file; for standard input, a pipe or a device nothing is written, the identity alone is printed.
 int ToBytecode(const Flags& flags, SourceKind kind) {
   absl::StatusOr<std::string> bytes = ReadFile(flags.file, int64_t{1} << 30);
   if (!bytes.ok()) return Fail(bytes.status());
@@ -43,7 +50,7 @@ int ToBytecode(const Flags& flags, SourceKind kind) {
   options.debug = options.source = !flags.strip;
   const std::string out = isa::WriteTbc(*module, options);
   std::string output = flags.output;
-  if (output.empty() && flags.file != "-") {
+  if (output.empty() && IsPlainFile(flags.file)) {
     output = absl::StrCat(WithoutEnding(WithoutEnding(flags.file, ".py"), ".tasm"), ".tbc");
   }
   if (!output.empty()) {

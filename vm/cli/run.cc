@@ -202,6 +202,7 @@ class Runner {
     }
     int code = kFailed;
     if (exit_code.has_value() && absl::SimpleAtoi(std::string(*exit_code), &code)) return code;
+    if (status.GetPayload(kGridPayload).has_value()) return kUsage;
     if (!status.ok()) return kFailed;
     return report_.world != nullptr && !report_.world->reports().empty() ? kReported : kOk;
   }

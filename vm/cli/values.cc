@@ -105,9 +105,17 @@ std::optional<Recipe> SplitRecipe(absl::string_view text) {
   return recipe;
 }
 
+// A number in digits that no double holds is a slip; `inf` is not.
+absl::Status CheckRange(absl::string_view text, double x) {
+  const bool digits = absl::c_any_of(text, [](char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); });
+  if (digits && std::isinf(x)) return absl::InvalidArgumentError(absl::StrCat("'", text, "' is beyond what a double holds; infinity is written inf"));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<double> Number(absl::string_view text) {
   double x;
   if (!absl::SimpleAtod(text, &x)) return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not a number"));
+  TILEVM_RETURN_IF_ERROR(CheckRange(text, x));
   return x;
 }
 
@@ -146,14 +154,27 @@ absl::StatusOr<Value> RunRecipe(const Recipe& recipe, const std::vector<NamedVal
   std::optional<int64_t> high;
   std::optional<uint64_t> seed;
   const NameLookup lookup = IntegersOf(before);
-  for (const auto& [key, text] : recipe.keyword) {
+  bool dtype_given = false;
+  const auto set_dtype = [&](std::optional<DType> given) -> absl::Status {
+    if (dtype_given) return absl::InvalidArgumentError(absl::StrCat(recipe.name, " is given two dtypes, ", isa::Name(*dtype), " and ", isa::Name(*given)));
+    dtype_given = true;
+    dtype = given;
+    return absl::OkStatus();
+  };
+  for (size_t i = 0; i < recipe.keyword.size(); ++i) {
+    const auto& [key, text] = recipe.keyword[i];
+    for (size_t k = 0; k < i; ++k) {
+      if (recipe.keyword[k].first == key) return absl::InvalidArgumentError(absl::StrCat(recipe.name, " is given ", key, " twice"));
+    }
     if (key == "dtype") {
-      dtype = ParseDType(text);
-      if (!dtype.has_value()) return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not a dtype"));
+      const std::optional<DType> given = ParseDType(text);
+      if (!given.has_value()) return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not a dtype"));
+      TILEVM_RETURN_IF_ERROR(set_dtype(given));
     } else if (key == "value") {
       TILEVM_ASSIGN_OR_RETURN(value, Number(text));
     } else if (key == "seed" || key == "low" || key == "high") {
       TILEVM_ASSIGN_OR_RETURN(int64_t number, EvaluateExpression(text, lookup));
+      if (key == "seed" && number < 0) return absl::InvalidArgumentError(absl::StrCat("seed=", text, ": a seed is 0 or more"));
       if (key == "seed") seed = static_cast<uint64_t>(number);
       if (key == "low") low = number;
       if (key == "high") high = number;
@@ -164,7 +185,7 @@ absl::StatusOr<Value> RunRecipe(const Recipe& recipe, const std::vector<NamedVal
   bool nested = false;
   for (const std::string& part : positional) {
     if (std::optional<DType> d = ParseDType(part); d.has_value() && lookup(part) == std::nullopt) {
-      dtype = d;
+      TILEVM_RETURN_IF_ERROR(set_dtype(d));
     } else if (!part.empty() && (part[0] == '(' || part[0] == '[') && part == positional[0]) {
       TILEVM_ASSIGN_OR_RETURN(std::vector<int64_t> extents, EvaluateExpressionList(part, lookup));
       shape.assign(extents.begin(), extents.end());
@@ -216,6 +237,7 @@ absl::StatusOr<Value> ReadTensor(absl::string_view text) {
     as = ParseDType(path.substr(colon + 1));
     if (as.has_value()) path = path.substr(0, colon);
   }
+  if (path.empty()) return absl::InvalidArgumentError("the name of a file is missing after '@'");
   TILEVM_ASSIGN_OR_RETURN(NpyArray array, ReadNpy(path, as));
   TILEVM_ASSIGN_OR_RETURN(Tensor t, Tensor::Make(array.dtype, array.shape, host::Fill::kZero));
   std::copy(array.data.begin(), array.data.end(), reinterpret_cast<char*>(t.data()));
@@ -255,7 +277,10 @@ absl::StatusOr<Value> ParseValue(absl::string_view text, const std::vector<Named
   uint64_t hex;
   if (absl::StartsWith(text, "0x") && absl::SimpleHexAtoi(digits, &hex)) return Value::Int(absl::int128(hex));
   double number;
-  if (absl::SimpleAtod(digits, &number)) return Value::Float(number);
+  if (absl::SimpleAtod(digits, &number)) {
+    TILEVM_RETURN_IF_ERROR(CheckRange(text, number));
+    return Value::Float(number);
+  }
   if (absl::StartsWith(text, "ptr<") && absl::EndsWith(text, ">")) {  // a type, for `inspect`
     if (std::optional<DType> dtype = ParseDType(text.substr(4, text.size() - 5))) return host::ArgumentOfType({*dtype, true}, true);
   }
