@@ -11,7 +11,7 @@
 
 namespace tilevm::isa {
 
-inline constexpr int kMaxNesting = 64;             // regions inside regions, the body of the function included
+inline constexpr int kMaxNesting = 512;            // regions inside regions, the body of the function included
 inline constexpr size_t kMaxParams = 1 << 16;      // of one function, captures included
 inline constexpr size_t kMaxResults = 1 << 12;     // of one instruction
 inline constexpr size_t kMaxUnits = 1 << 12;

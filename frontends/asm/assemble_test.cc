@@ -254,7 +254,7 @@ TEST(AssembleTest, NestingIsLimited) {
     return text;
   };
   EXPECT_TRUE(Assemble(nested(isa::kMaxNesting), "t").ok());
-  EXPECT_EQ(ErrorOf(nested(isa::kMaxNesting + 1)), "t:65:65: error: regions are nested more than 64 deep\n");
+  EXPECT_EQ(ErrorOf(nested(isa::kMaxNesting + 1)), "t:513:513: error: regions are nested more than 512 deep\n");
 }
 
 }  // namespace

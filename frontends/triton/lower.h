@@ -104,6 +104,7 @@ class Lowering {
   void Augmented(const AugAssignStmt* stmt);
   void Annotated(const AnnAssignStmt* stmt);
   void Delete(const DeleteStmt* stmt);
+  void DeleteAttribute(Reg object, absl::string_view name, const Span& span);
   void Import(const ImportStmt* stmt);
   void ImportFrom(const ImportFromStmt* stmt);
   Reg Imported(const std::string& path, const Span& span);

@@ -273,19 +273,21 @@ void Lowering::Try(const TryStmt* stmt) {
   }
   CollectAssigned(stmt->else_body, &assigned);
   const std::vector<absl::string_view> names = Carried(assigned);
-  // The else part follows the body in its region, where it sees what the body assigned.
+  // In a function, too, nothing is carried: what the parts assign is in cells (scope.h), so that each sees how far the one before it came.
   isa::Region body = InRegion(0, stmt->span, [&](const std::vector<Reg>&) {
     try_depth_ += stmt->handlers.empty() ? 0 : 1;
     Statements(stmt->body);
     try_depth_ -= stmt->handlers.empty() ? 0 : 1;
-    Statements(stmt->else_body);
     YieldNames(names, stmt->span);
   });
   isa::Region handler = InRegion(1, stmt->span, [&](const std::vector<Reg>& args) {
     Handlers(stmt, 0, args[0], names);
     YieldNames(names, stmt->span);
   });
-  isa::Region orelse = InRegion(0, stmt->span, [&](const std::vector<Reg>&) { End(Op::kYield, stmt->span); });
+  isa::Region orelse = InRegion(0, stmt->span, [&](const std::vector<Reg>&) {
+    Statements(stmt->else_body);
+    YieldNames({}, stmt->span);
+  });
   NameSet final_names;
   CollectAssigned(stmt->final_body, &final_names);
   isa::Region final_region = InRegion(0, stmt->span, [&](const std::vector<Reg>&) {
@@ -317,11 +319,10 @@ void Lowering::With(const WithStmt* stmt, size_t index) {
   if (index == stmt->items.size()) return Statements(stmt->body);
   const WithStmt::Item& item = stmt->items[index];
   const Reg context = Expression(item.context);
-  const bool leaves = AlwaysLeaves(stmt->body);
   NameSet assigned;
   for (size_t i = index; i < stmt->items.size(); ++i) CollectTargets(stmt->items[i].target, &assigned);
   CollectAssigned(stmt->body, &assigned);
-  const std::vector<absl::string_view> names = leaves ? std::vector<absl::string_view>() : Carried(assigned);
+  const std::vector<absl::string_view> names = Carried(assigned);
   isa::Region body = InRegion(1, stmt->span, [&](const std::vector<Reg>& args) {
     if (item.target != nullptr) AssignTo(item.target, args[0], /*bind=*/true);
     With(stmt, index + 1);
@@ -334,8 +335,7 @@ void Lowering::With(const WithStmt* stmt, size_t index) {
   }
   isa::Inst& inst = Emit(Op::kWith, stmt->span, {context});
   inst.results.assign(results.begin(), results.end());
-  inst.regions.push_back(std::move(body));
-  if (leaves) End(Op::kReturn, stmt->span);
+  inst.regions.push_back(std::move(body));  // however it ends: the context may take an exception for itself
 }
 
 }  // namespace tilevm::triton

@@ -181,9 +181,14 @@ isa::Reg Lowering::Unary(const UnaryExpr* expr) {
 }
 
 isa::Reg Lowering::Binary(const BinaryExpr* expr) {
-  const Reg left = Expression(expr->left);
-  const Reg right = Expression(expr->right);
-  return EmitValue(triton::OpOf(expr->op), expr->op_span, {left, right});
+  std::vector<const BinaryExpr*> chain;  // `a + b + c + ...` from its end
+  for (const BinaryExpr* node = expr; node != nullptr; node = As<BinaryExpr>(node->left)) chain.push_back(node);
+  Reg left = Expression(chain.back()->left);
+  for (auto node = chain.rbegin(); node != chain.rend(); ++node) {
+    const Reg right = Expression((*node)->right);
+    left = EmitValue(triton::OpOf((*node)->op), (*node)->op_span, {left, right});
+  }
+  return left;
 }
 
 isa::Reg Lowering::Compare(const CompareExpr* expr) { return CompareRest(expr, 0, Expression(expr->operands[0])); }
@@ -278,7 +283,25 @@ isa::Reg Lowering::Comprehension(const ComprehensionExpr* expr) {
   NameSet targets;
   for (const CompClause& clause : expr->clauses) CollectTargets(clause.target, &targets);
   const Reg iterable = Expression(expr->clauses[0].iterable);
+  // Functions inside see the targets change: cells, one for all rounds of the comprehension.
+  struct Outer {
+    absl::string_view name;
+    std::optional<Reg> local, cell;
+  };
+  std::vector<Outer> outer;
+  const NameSet captured = CapturedTargets(expr);
+  for (absl::string_view name : captured.names()) {
+    const auto cell = cells_.find(name);
+    outer.push_back(Outer{name, FindLocal(name), cell == cells_.end() ? std::optional<Reg>() : cell->second});
+    names_.erase(name);
+    Share(name, expr->span);
+  }
   const Reg result = CompClauseFrom(expr, 0, iterable);
+  for (const Outer& before : outer) {
+    cells_.erase(before.name);
+    if (before.cell.has_value()) cells_[before.name] = *before.cell;
+    if (before.local.has_value()) names_[before.name] = *before.local;
+  }
   NameSet assigned;
   CollectAssigned(expr, &assigned);
   for (absl::string_view name : assigned.names()) {
@@ -293,7 +316,9 @@ isa::Reg Lowering::CompClauseFrom(const ComprehensionExpr* expr, size_t clause, 
     NameSet targets;
     CollectTargets(part.target, &targets);
     // Made local first: in a cell they would be globals, and closures of the surroundings do not see them.
-    for (absl::string_view name : targets.names()) SetLocal(name, args[0]);
+    for (absl::string_view name : targets.names()) {
+      if (!IsShared(name) || !CapturedTargets(expr).Has(name)) SetLocal(name, args[0]);
+    }
     absl::flat_hash_set<absl::string_view> captured = std::exchange(captured_, {});
     AssignTo(part.target, args[0], /*bind=*/false);
     const Reg list = CompConditions(expr, clause, 0);
@@ -302,13 +327,10 @@ isa::Reg Lowering::CompClauseFrom(const ComprehensionExpr* expr, size_t clause, 
   });
   constexpr uint32_t kListKind = 0, kDictKind = 1, kSetKind = 2, kGeneratorKind = 3;
   uint32_t kind = kListKind;
-  if (clause == 0) {
-    switch (expr->comp_kind) {
-      case CompKind::kList: kind = kListKind; break;
-      case CompKind::kDict: kind = kDictKind; break;
-      case CompKind::kSet: kind = kSetKind; break;
-      case CompKind::kGenerator: kind = kGeneratorKind; break;
-    }
+  if (expr->comp_kind == CompKind::kGenerator) {
+    kind = kGeneratorKind;  // the inner ones too: all of it is lazy
+  } else if (clause == 0 && expr->comp_kind != CompKind::kList) {
+    kind = expr->comp_kind == CompKind::kDict ? kDictKind : kSetKind;
   }
   const Reg result = NewReg();
   isa::Inst& inst = Emit(Op::kCollect, expr->span, {iterable}, kind);

@@ -161,7 +161,6 @@ isa::Reg Lowering::FunctionValue(const FunctionDefStmt* stmt) {
       inner.generator_ = inner.EmitValue(Op::kCall, stmt->name_span, {callee});
     }
     inner.Statements(stmt->body);
-    if (inner.generator_.has_value() && !inner.dead()) inner.End(Op::kReturn, stmt->name_span, {*inner.generator_});
   });
   for (auto decorator = stmt->decorators.rbegin(); decorator != stmt->decorators.rend(); ++decorator) {
     const Reg callee = Expression(*decorator);

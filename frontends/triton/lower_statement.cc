@@ -71,8 +71,8 @@ void Lowering::Statement(const Stmt* stmt) {
     case StmtKind::kReturn: {
       const Expr* value = As<ReturnStmt>(stmt)->value;
       if (generator_.has_value()) {
-        if (value != nullptr) Expression(value);
-        return End(Op::kReturn, stmt->span, {*generator_});
+        const Reg result = value != nullptr ? Expression(value) : ConstNone(stmt->span);
+        return End(Op::kReturn, stmt->span, {result});
       }
       if (value == nullptr) return End(Op::kReturn, stmt->span);
       const Reg reg = Expression(value);
@@ -189,16 +189,33 @@ void Lowering::Annotated(const AnnAssignStmt* stmt) {
   WriteName(name->name, EmitValue(Op::kBindConst, name->span, {value}, Str(name->name)), name->span, /*bind=*/false);
 }
 
+void Lowering::DeleteAttribute(Reg object, absl::string_view name, const Span& span) {
+  isa::Constant text;
+  text.kind = isa::Constant::Kind::kString;
+  text.string_value = std::string(name);
+  const Reg callee = ConstPath("builtins.delattr", span);
+  EmitValue(Op::kCall, span, {callee, object, Const(text, span)});
+}
+
 void Lowering::Delete(const DeleteStmt* stmt) {
   for (const Expr* target : stmt->targets) {
     if (const auto* name = As<NameExpr>(target)) {
       if (IsShared(name->name)) {
-        Stub(target->span, absl::StrCat("deleting '", name->name, "', which a nested function reads, is not supported"));
-      } else if (scope_.locals.Has(name->name)) {
+        DeleteAttribute(cells_.at(name->name), "value", target->span);
+      } else if (scope_.locals.Has(name->name) || FindLocal(name->name).has_value()) {
+        ReadName(name->name, target->span);
         ForgetLocal(name->name);
-      } else if (!in_cell()) {
-        Stub(target->span, "deleting a global name is not supported");
+      } else {  // a global: reading it shows that it is there
+        EmitValue(Op::kGlobal, target->span, {}, Str(name->name));
+        Emit(Op::kSetGlobal, target->span, {Unbound(name->name, target->span)}, Str(name->name));
+        if (in_cell()) Define(name->name);
       }
+    } else if (const auto* attribute = As<AttributeExpr>(target)) {
+      DeleteAttribute(Expression(attribute->object), attribute->name, attribute->name_span);
+    } else if (As<TupleExpr>(target) != nullptr || As<ListExpr>(target) != nullptr) {
+      DeleteStmt inner;
+      inner.targets = As<TupleExpr>(target) != nullptr ? As<TupleExpr>(target)->elements : As<ListExpr>(target)->elements;
+      Delete(&inner);
     } else if (const auto* subscript = As<SubscriptExpr>(target)) {
       const Reg object = Expression(subscript->object);
       const Reg index = Expression(subscript->index);

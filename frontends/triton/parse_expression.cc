@@ -52,7 +52,12 @@ int DepthOfParameters(const std::vector<Parameter>& parameters) {
 int DepthBelow(const Expr* expr) {
   switch (expr->kind) {
     case ExprKind::kUnary: return DepthOf(As<UnaryExpr>(expr)->operand);
-    case ExprKind::kBinary: return std::max(DepthOf(As<BinaryExpr>(expr)->left), DepthOf(As<BinaryExpr>(expr)->right));
+    case ExprKind::kBinary: {
+      // A chain `a + b + c + ...` is walked by a loop: it is as deep as its deepest operand.
+      const auto* node = As<BinaryExpr>(expr);
+      const int left = DepthOf(node->left) - (node->left->kind == ExprKind::kBinary ? 1 : 0);
+      return std::max(left, DepthOf(node->right));
+    }
     case ExprKind::kBoolOp: return DepthOfAll(As<BoolOpExpr>(expr)->operands);
     case ExprKind::kCompare: return DepthOfAll(As<CompareExpr>(expr)->operands);
     case ExprKind::kTernary: {

@@ -55,6 +55,7 @@ class Printer {
   void Parameters(const std::vector<Parameter>& parameters);
   void FString(const FStringExpr* fstring);
   void Comprehension(const ComprehensionExpr* comp);
+  void BinaryChain(const BinaryExpr* last);
   void Aliases(const std::vector<ImportAlias>& aliases);
   void Try(const TryStmt* stmt);
 
@@ -119,6 +120,22 @@ void Printer::FString(const FStringExpr* fstring) {
   Close();
 }
 
+// `a + b + c` is `(+ (+ a b) c)`, written by a loop. The span of the outermost node is the caller's.
+void Printer::BinaryChain(const BinaryExpr* last) {
+  std::vector<const BinaryExpr*> chain;
+  for (const BinaryExpr* node = last; node != nullptr; node = As<BinaryExpr>(node->left)) chain.push_back(node);
+  for (const BinaryExpr* node : chain) {
+    if (node != last) out_.push_back(' ');
+    Open(Spelling(node->op));
+  }
+  Item(chain.back()->left);
+  for (auto node = chain.rbegin(); node != chain.rend(); ++node) {
+    Item((*node)->right);
+    Close();
+    if (*node != last) Span(*node);
+  }
+}
+
 void Printer::Comprehension(const ComprehensionExpr* comp) {
   constexpr absl::string_view kHeads[] = {"generator", "list-comp", "set-comp", "dict-comp"};
   Open(kHeads[static_cast<int>(comp->comp_kind)]);
@@ -162,10 +179,7 @@ void Printer::PrintExpr(const Expr* expr) {
       break;
     }
     case ExprKind::kBinary:
-      Open(Spelling(As<BinaryExpr>(expr)->op));
-      Item(As<BinaryExpr>(expr)->left);
-      Item(As<BinaryExpr>(expr)->right);
-      Close();
+      BinaryChain(As<BinaryExpr>(expr));
       break;
     case ExprKind::kBoolOp:
       Open(Spelling(As<BoolOpExpr>(expr)->op));

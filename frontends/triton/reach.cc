@@ -50,7 +50,7 @@ class Reach {
     Prepare(unit);
     const auto found = unit.definers.find(name);
     if (found == unit.definers.end()) return;
-    for (size_t statement : found->second) Need(unit, statement);
+    for (size_t statement : std::exchange(found->second, {})) Need(unit, statement);  // once: a name may be set and read ten thousand times
   }
 
   void NeedPath(const std::string& path) {

@@ -319,9 +319,6 @@ bool AlwaysLeaves(const Block& block) {
         if (all) return true;
         break;
       }
-      case StmtKind::kWith:
-        if (AlwaysLeaves(As<WithStmt>(stmt)->body)) return true;
-        break;
       default: break;
     }
   }

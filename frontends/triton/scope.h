@@ -50,9 +50,13 @@ struct FunctionScope {
 FunctionScope ScopeOf(const FunctionDefStmt* function);
 FunctionScope ScopeOf(const LambdaExpr* lambda);
 
-// Locals of a function that a nested function or lambda must see change: assigned after it, or in a loop around it, or by it (`nonlocal`). All others
-// it may take as they are where it stands.
+// Locals of a function that are kept in cells. Those that a nested function or lambda must see change: assigned after it, or in a loop around it, or
+// by it (`nonlocal`); all others it may take as they are where it stands. And those assigned inside `try` and `with`: what they are after an exception
+// depends on how far the statements came.
 NameSet SharedNames(const FunctionDefStmt* function, const FunctionScope& scope);
+
+// Targets of a comprehension that a lambda inside it reads.
+NameSet CapturedTargets(const ComprehensionExpr* comp);
 
 // The lines on which a function reads a name.
 struct ReadLines {

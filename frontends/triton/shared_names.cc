@@ -16,7 +16,7 @@ class Search {
 
   NameSet Run(const Block& body) {
     Walk(body);
-    NameSet shared;
+    NameSet shared = guarded_;
     for (const Closure& closure : closures_) {
       for (absl::string_view name : closure.nonlocals) shared.Add(name);
       for (absl::string_view name : closure.reads) {
@@ -52,6 +52,13 @@ class Search {
     const Position position{stmt->span.line, stmt->span.col};
     const bool loop = stmt->kind == StmtKind::kFor || stmt->kind == StmtKind::kWhile;
     if (loop) loops_.push_back(next_loop_++);
+    if (stmt->kind == StmtKind::kTry || stmt->kind == StmtKind::kWith) {
+      NameSet inside;
+      CollectAssigned(Block{const_cast<Stmt*>(stmt)}, &inside);
+      for (absl::string_view name : inside.names()) {
+        if (scope_.locals.Has(name)) guarded_.Add(name);
+      }
+    }
     // What a compound statement assigns inside is found again there, at its own place.
     NameSet assigned;
     CollectAssigned(Block{const_cast<Stmt*>(stmt)}, &assigned);
@@ -96,13 +103,31 @@ class Search {
   }
 
   const FunctionScope& scope_;
+  NameSet guarded_;
   std::vector<Closure> closures_;
   std::vector<Site> sites_;
   std::vector<int> loops_;
   int next_loop_ = 0;
 };
 
+void CollectCaptured(const Expr* expr, const NameSet& targets, NameSet* captured) {
+  if (const auto* lambda = As<LambdaExpr>(expr)) {
+    const FunctionScope scope = ScopeOf(lambda);
+    for (absl::string_view name : scope.free.names()) {
+      if (targets.Has(name)) captured->Add(name);
+    }
+  }
+  ForEachPart(expr, [&](const Expr* part) { CollectCaptured(part, targets, captured); });
+}
+
 }  // namespace
+
+NameSet CapturedTargets(const ComprehensionExpr* comp) {
+  NameSet targets, captured;
+  for (const CompClause& clause : comp->clauses) CollectTargets(clause.target, &targets);
+  ForEachPart(comp, [&](const Expr* part) { CollectCaptured(part, targets, &captured); });
+  return captured;
+}
 
 NameSet SharedNames(const FunctionDefStmt* function, const FunctionScope& scope) { return Search(scope).Run(function->body); }
 

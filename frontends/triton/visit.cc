@@ -1,5 +1,7 @@
 #include "frontends/triton/visit.h"
 
+#include <vector>
+
 namespace tilevm::triton {
 namespace {
 
@@ -31,8 +33,12 @@ void ForEachPart(const Expr* expr, ExprVisitor visit) {
       return;
     case ExprKind::kUnary: return visit(As<UnaryExpr>(expr)->operand);
     case ExprKind::kBinary: {
-      visit(As<BinaryExpr>(expr)->left);
-      return visit(As<BinaryExpr>(expr)->right);
+      // The operands of a chain `a + b + c + ...`, however long it is.
+      std::vector<const BinaryExpr*> chain;
+      for (const auto* node = As<BinaryExpr>(expr); node != nullptr; node = As<BinaryExpr>(node->left)) chain.push_back(node);
+      visit(chain.back()->left);
+      for (auto node = chain.rbegin(); node != chain.rend(); ++node) visit((*node)->right);
+      return;
     }
     case ExprKind::kBoolOp: return All(As<BoolOpExpr>(expr)->operands, visit);
     case ExprKind::kCompare: return All(As<CompareExpr>(expr)->operands, visit);

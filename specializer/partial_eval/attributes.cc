@@ -71,8 +71,11 @@ absl::StatusOr<Value> Evaluator::Impl::InstanceAttr(const Value& instance, absl:
       if (auto* wrapper = dynamic_cast<MethodWrapper*>(found->As<HostObject>())) {
         if (wrapper->kind == MethodWrapper::Kind::kStatic) return wrapper->function;
         if (wrapper->kind == MethodWrapper::Kind::kClass) return Bound(payload->type, name, wrapper->function);
-        return CallHost(wrapper->function, {instance}, loc);
+        TILEVM_ASSIGN_OR_RETURN(Value value, CallHost(wrapper->function, {instance}, loc));
+        if (wrapper->kind == MethodWrapper::Kind::kCachedProperty) TILEVM_RETURN_IF_ERROR(SetAttr(instance, name, value, loc, true));
+        return value;
       }
+      if (dynamic_cast<CacheObject*>(found->As<HostObject>()) != nullptr) return Bound(instance, name, *found);
     }
     return *found;
   }
@@ -205,9 +208,16 @@ absl::StatusOr<Value> Evaluator::Impl::GetAttr(const Value& object, absl::string
   return InvalidAt(loc, "AttributeError: '", NameOfType(object), "' object has no attribute '", name, "'");
 }
 
-absl::Status Evaluator::Impl::SetAttr(const Value& object, absl::string_view name, const Value& value, Loc loc) {
+absl::Status Evaluator::Impl::SetAttr(const Value& object, absl::string_view name, const Value& value, Loc loc, bool by_object) {
   std::vector<std::pair<std::string, Value>>* attributes = nullptr;
-  if (object.is(ValueKind::kInstance)) attributes = &object.As<InstancePayload>()->attributes;
+  if (object.is(ValueKind::kInstance)) {
+    auto* instance = object.As<InstancePayload>();
+    attributes = &instance->attributes;
+    if (!by_object) {
+      TILEVM_ASSIGN_OR_RETURN(bool done, SetByClass(object, name, value, loc));
+      if (done) return absl::OkStatus();
+    }
+  }
   if (object.is(ValueKind::kClass)) attributes = &object.As<ClassPayload>()->attributes;
   if (attributes != nullptr) {
     for (auto& [key, current] : *attributes) {
@@ -216,6 +226,7 @@ absl::Status Evaluator::Impl::SetAttr(const Value& object, absl::string_view nam
       return absl::OkStatus();
     }
     attributes->emplace_back(std::string(name), value);
+    object.payload()->Charge(attributes->capacity() * sizeof(attributes->front()));
     return absl::OkStatus();
   }
   if (object.is(ValueKind::kObject)) return object.As<HostObject>()->SetAttr(*self_, name, value, loc);
@@ -223,6 +234,40 @@ absl::Status Evaluator::Impl::SetAttr(const Value& object, absl::string_view nam
   // Functions and jit functions carry notes in Python (f.__name__ = ...); nothing here reads them.
   if (object.is(ValueKind::kFunction) || object.is(ValueKind::kJitFunction)) return absl::OkStatus();
   return InvalidAt(loc, "AttributeError: '", NameOfType(object), "' object attribute '", name, "' cannot be set");
+}
+
+// What the class has to say: __setattr__, a property, a frozen dataclass, an enum. True if it is done with that.
+absl::StatusOr<bool> Evaluator::Impl::SetByClass(const Value& object, absl::string_view name, const Value& value, Loc loc) {
+  const Value type = object.As<InstancePayload>()->type;
+  if (!type.is(ValueKind::kClass)) return false;
+  TILEVM_ASSIGN_OR_RETURN(std::optional<Value> done, CallDunder(object, "__setattr__", {Value::String(std::string(name)), value}, loc));
+  if (done.has_value()) return true;
+  if (HasFlag(type, "__dataclass_frozen__")) return InvalidAt(loc, "FrozenInstanceError: cannot assign to field '", name, "'");
+  const Value* found = FindInClass(type, name);
+  auto* wrapper = found != nullptr && found->is(ValueKind::kObject) ? dynamic_cast<MethodWrapper*>(found->As<HostObject>()) : nullptr;
+  if (wrapper == nullptr || wrapper->kind != MethodWrapper::Kind::kProperty) return false;
+  if (wrapper->setter.absent()) return InvalidAt(loc, "AttributeError: property '", name, "' of '", NameOfType(object), "' object has no setter");
+  TILEVM_RETURN_IF_ERROR(CallHost(wrapper->setter, {object, value}, loc).status());
+  return true;
+}
+
+absl::Status Evaluator::Impl::DeleteAttr(const Value& object, absl::string_view name, Loc loc) {
+  if (object.is(ValueKind::kObject)) return object.As<HostObject>()->SetAttr(*self_, name, Value(), loc);
+  std::vector<std::pair<std::string, Value>>* attributes = nullptr;
+  if (object.is(ValueKind::kInstance)) {
+    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> done, CallDunder(object, "__delattr__", {Value::String(std::string(name))}, loc));
+    if (done.has_value()) return absl::OkStatus();
+    if (HasFlag(object.As<InstancePayload>()->type, "__dataclass_frozen__")) return InvalidAt(loc, "FrozenInstanceError: cannot delete field '", name, "'");
+    attributes = &object.As<InstancePayload>()->attributes;
+  }
+  if (object.is(ValueKind::kClass)) attributes = &object.As<ClassPayload>()->attributes;
+  for (size_t i = 0; attributes != nullptr && i < attributes->size(); ++i) {
+    if ((*attributes)[i].first != name) continue;
+    const Value old = std::move((*attributes)[i].second);
+    attributes->erase(attributes->begin() + static_cast<std::ptrdiff_t>(i));
+    return absl::OkStatus();
+  }
+  return InvalidAt(loc, "AttributeError: '", NameOfType(object), "' object has no attribute '", name, "'");
 }
 
 }  // namespace tilevm::specializer

@@ -3,14 +3,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "specializer/partial_eval/impl.h"
+#include "specializer/partial_eval/iterator.h"
 
 namespace tilevm::specializer {
 
 using isa::Op;
 
 namespace {
-
-constexpr size_t kMaxSequence = size_t{1} << 22;
 
 // The row of isa/ops.def, the operator it is elsewhere, and the method of a class that does it.
 struct Augmented {
@@ -49,24 +48,32 @@ absl::StatusOr<Value> Evaluator::Impl::Augment(Op op, const Value& x, const Valu
   }
   if (x.is(ValueKind::kList)) {
     auto* list = x.As<ItemsPayload>();
-    if (list->class_name.empty() && row.plain == Op::kAdd && !y.is(ValueKind::kObject)) {
+    if (row.plain == Op::kAdd && (!y.is(ValueKind::kObject) || AsIterator(y) != nullptr)) {
       TILEVM_ASSIGN_OR_RETURN(std::vector<Value> more, Iterate(y, loc));
       if (list->items.size() + more.size() > kMaxSequence) {
         return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "MemoryError: a sequence of more than ", kMaxSequence, " items");
       }
       list->items.insert(list->items.end(), more.begin(), more.end());
+      list->Recount();
       return x;
     }
-    if ((list->class_name.empty() && row.plain == Op::kMul) || (list->class_name == "set" && y.is(ValueKind::kList))) {
+    if (row.plain == Op::kMul) {
       TILEVM_ASSIGN_OR_RETURN(Value result, Binary(row.plain, x, y, loc));
       if (!result.is(ValueKind::kList)) return result;
       list->items = result.items();
+      list->Recount();
       return x;
     }
   }
+  if (x.is(ValueKind::kSet) && y.is(ValueKind::kSet) && !x.As<SetPayload>()->frozen) {
+    TILEVM_ASSIGN_OR_RETURN(Value result, Binary(row.plain, x, y, loc));
+    x.As<SetPayload>()->items = result.As<SetPayload>()->items;
+    x.As<SetPayload>()->Recount();
+    return x;
+  }
   if (x.is(ValueKind::kDict) && y.is(ValueKind::kDict) && row.plain == Op::kBitOr) {
-    const std::vector<std::pair<Value, Value>> entries = y.As<DictPayload>()->entries;
-    for (const auto& [key, value] : entries) TILEVM_RETURN_IF_ERROR(SetItem(x, key, value, loc));
+    const PairTable entries = y.As<DictPayload>()->entries;
+    for (const auto& [key, value] : entries) TILEVM_RETURN_IF_ERROR(DictPut(x, key, value, loc));
     return x;
   }
   return Binary(row.plain, x, y, loc);

@@ -135,6 +135,7 @@ absl::StatusOr<Value> Evaluator::Impl::CallHost(const Value& callee, std::vector
 }
 
 absl::StatusOr<Value> Evaluator::Impl::CallValue(const Value& callee, const CallArgs& args, bool kernel, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckStack(loc));  // a partial of a partial of a partial
   switch (callee.kind()) {
     case ValueKind::kFunction: {
       const auto* function = callee.As<FunctionPayload>();
@@ -166,6 +167,7 @@ absl::StatusOr<Value> Evaluator::Impl::CallValue(const Value& callee, const Call
     case ValueKind::kInstance: {
       const auto* instance = callee.As<InstancePayload>();
       const Value* call = FindInClass(instance->type, "__call__");
+      if (call == nullptr && HasBase(instance->type, "torch.nn.Module")) return CallModule(*this, callee, args, kernel, loc);
       if (call == nullptr) return InvalidAt(loc, "TypeError: '", NameOfType(callee), "' object is not callable");
       CallArgs with_self = args;
       with_self.positional.insert(with_self.positional.begin(), callee);

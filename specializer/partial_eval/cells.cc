@@ -28,7 +28,7 @@ bool VisibleInKernels(absl::string_view name) {
 bool UsableInKernel(const Value& value) {
   switch (value.kind()) {
     case ValueKind::kBool: case ValueKind::kInt: case ValueKind::kFloat: case ValueKind::kString: case ValueKind::kTuple: case ValueKind::kList:
-    case ValueKind::kDict: case ValueKind::kNone: return false;
+    case ValueKind::kDict: case ValueKind::kSet: case ValueKind::kNone: return false;
     default: return true;
   }
 }
@@ -45,7 +45,7 @@ bool IsNamedTuple(const Value& value) { return value.is(ValueKind::kTuple) && !v
 }  // namespace
 
 Evaluator::Impl::Impl(Evaluator* self, const isa::Module* module, Host* host, Limits limits)
-    : self_(self), module_(module), host_(host != nullptr ? host : &default_host_), limits_(limits) {
+    : self_(self), module_(module), host_(host != nullptr ? host : &default_host_), limits_(limits), meter_(new MemoryMeter) {
   units_.resize(std::max<size_t>(module->units.size(), 1));
   for (size_t u = 0; u < module->units.size(); ++u) {
     const isa::Unit& unit = module->units[u];
@@ -110,7 +110,7 @@ absl::Status Evaluator::Impl::RunMain() {
 }
 
 absl::Status Evaluator::Impl::SetGlobal(uint32_t unit, absl::string_view name, Value value) {
-  units_[unit].globals.insert_or_assign(std::string(name), std::move(value));
+  units_[unit].globals.insert_or_assign(std::string(name), std::move(value));  // unbound: `del name`
   return absl::OkStatus();
 }
 
@@ -199,6 +199,9 @@ absl::StatusOr<Value> Evaluator::Impl::UnitGlobal(uint32_t unit, absl::string_vi
 }
 
 absl::StatusOr<Value> Evaluator::Impl::KernelGlobal(const Value& value, absl::string_view name, Loc loc) const {
+  if (NestsDeeper(value, kMaxKernelNesting)) {
+    return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "the global '", name, "' nests tuples more than ", kMaxKernelNesting, " deep, which a kernel cannot read");
+  }
   if (value.is(ValueKind::kConstexpr)) return value.As<BoxPayload>()->inner;
   if (UsableInKernel(value) || IsNamedTuple(value)) return value;
   name = name.substr(name.rfind('.') == absl::string_view::npos ? 0 : name.rfind('.') + 1);
@@ -207,6 +210,7 @@ absl::StatusOr<Value> Evaluator::Impl::KernelGlobal(const Value& value, absl::st
 
 absl::StatusOr<Value> Evaluator::Impl::LookUpName(uint32_t unit, absl::string_view name, bool kernel, Loc loc) {
   absl::StatusOr<Value> value = UnitGlobal(unit, name, loc);
+  if (value.ok() && value->is(ValueKind::kUnbound)) value = ErrorAt(loc, absl::StatusCode::kNotFound, "name '", name, "' is not defined");
   if (value.ok()) {
     return kernel ? KernelGlobal(*value, name, loc) : value;
   }

@@ -2,12 +2,16 @@
 //
 // A named tuple class is a kClass with `_fields` (and `_field_defaults`), a dataclass one with `__dataclass_fields__`; exceptions of Python itself
 // are instances whose type is the kBuiltin "builtins.ValueError".
+#include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "absl/strings/ascii.h"
 #include "specializer/partial_eval/impl.h"
+#include "specializer/partial_eval/iterator.h"
 
 namespace tilevm::specializer {
 
@@ -22,6 +26,7 @@ constexpr std::pair<absl::string_view, absl::string_view> kExceptions[] = {
     {"ModuleNotFoundError", "ImportError"}, {"IndexError", "LookupError"}, {"KeyError", "LookupError"}, {"UnboundLocalError", "NameError"},
     {"FileNotFoundError", "OSError"}, {"PermissionError", "OSError"}, {"NotImplementedError", "RuntimeError"}, {"RecursionError", "RuntimeError"},
     {"UserWarning", "Warning"}, {"DeprecationWarning", "Warning"}, {"FutureWarning", "Warning"}, {"RuntimeWarning", "Warning"},
+    {"FrozenInstanceError", "AttributeError"}, {"GeneratorExit", "BaseException"}, {"StopAsyncIteration", "Exception"}, {"TimeoutError", "OSError"},
     {"EnvironmentError", "OSError"}, {"IOError", "OSError"},
 };
 
@@ -36,7 +41,7 @@ absl::string_view ParentException(absl::string_view name) {
 }
 
 bool IsFunctionLike(const Value& value) {
-  return value.is(ValueKind::kFunction) || value.is(ValueKind::kJitFunction) || (value.is(ValueKind::kObject) && dynamic_cast<MethodWrapper*>(value.As<HostObject>()) != nullptr);
+  return value.is(ValueKind::kFunction) || value.is(ValueKind::kJitFunction) || value.is(ValueKind::kObject) || value.is(ValueKind::kBoundMethod);
 }
 
 Value NewInstance(const Value& type, std::vector<std::pair<std::string, Value>> attributes) {
@@ -51,9 +56,7 @@ std::vector<std::string> FieldNames(const std::vector<std::pair<std::string, Val
   std::vector<std::string> names;
   for (const auto& [name, value] : attributes) {
     if (name != "__annotations__") continue;
-    if (value.is(ValueKind::kDict)) {
-      for (const auto& [key, hint] : value.As<DictPayload>()->entries) names.push_back(Str(key));
-    } else if (value.is(ValueKind::kTuple) || value.is(ValueKind::kList)) {
+    if (value.is(ValueKind::kTuple) || value.is(ValueKind::kList)) {
       for (const Value& item : value.items()) names.push_back(Str(item));
     }
     return names;
@@ -91,6 +94,27 @@ absl::StatusOr<Value> PartialObject::Call(Evaluator& evaluator, const CallArgs& 
 
 absl::StatusOr<Value> MethodWrapper::Call(Evaluator& evaluator, const CallArgs& args, Loc loc) { return evaluator.Call(function, args, loc); }
 
+// `@x.setter` is called with the function: a property with that too.
+absl::StatusOr<Value> MethodWrapper::CallMethod(Evaluator& evaluator, absl::string_view name, const CallArgs& args, Loc loc) {
+  if (kind == Kind::kProperty && (name == "setter" || name == "getter" || name == "deleter") && args.positional.size() == 1) {
+    auto copy = std::make_shared<MethodWrapper>(*this);
+    if (name == "setter") copy->setter = args.positional[0];
+    if (name == "getter") copy->function = args.positional[0];
+    return Value::Shared(ValueKind::kObject, std::move(copy));
+  }
+  return HostObject::CallMethod(evaluator, name, args, loc);
+}
+absl::StatusOr<Value> MethodWrapper::GetAttr(Evaluator& evaluator, absl::string_view name, Loc loc) {
+  if (kind == Kind::kProperty && (name == "setter" || name == "getter" || name == "deleter")) {
+    auto method = std::make_shared<PartialObject>();
+    method->callee = Value::Builtin("tilevm.property_part");
+    auto self = std::make_shared<MethodWrapper>(*this);
+    method->args.positional = {Value::Shared(ValueKind::kObject, std::move(self)), Value::String(std::string(name))};
+    return Value::Shared(ValueKind::kObject, std::move(method));
+  }
+  return HostObject::GetAttr(evaluator, name, loc);
+}
+
 const Value* Evaluator::Impl::FindInClass(const Value& type, absl::string_view name) const {
   if (!type.is(ValueKind::kClass)) return nullptr;
   const auto* payload = type.As<ClassPayload>();
@@ -120,28 +144,103 @@ absl::StatusOr<Value> Evaluator::Impl::MakeClass(absl::string_view name, std::ve
   }
   auto payload = std::make_shared<ClassPayload>();
   payload->name = std::string(name);
+  constexpr int kMaxInheritance = 200;
+  for (const Value& base : bases) {
+    if (base.is(ValueKind::kClass)) payload->depth = std::max(payload->depth, base.As<ClassPayload>()->depth + 1);
+  }
+  if (payload->depth > kMaxInheritance) {
+    return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "RecursionError: class '", name, "' has more than ", kMaxInheritance, " classes above it");
+  }
   payload->bases = std::move(bases);
   payload->attributes = std::move(attributes);
   Value type = Value::Shared(ValueKind::kClass, payload);
+  for (const char* path : {"list", "dict", "set", "frozenset", "tuple", "float", "bool", "collections.OrderedDict", "collections.defaultdict", "collections.UserDict"}) {
+    const std::string whole = absl::StrContains(path, ".") ? std::string(path) : absl::StrCat("builtins.", path);
+    if (HasBase(type, whole)) return UnimplementedAt(loc, "class '", name, "': a subclass of ", path, " is not supported");
+  }
   if (HasBase(type, "typing.NamedTuple") && FindInClass(type, "_fields") == nullptr) {
     payload->attributes.emplace_back("_fields", NameTuple(FieldNames(payload->attributes)));
   }
-  if (HasBase(type, "enum.Enum") || HasBase(type, "enum.StrEnum")) {
-    std::vector<Value> members;
-    for (auto& [key, value] : payload->attributes) {
-      if (absl::StartsWith(key, "__") || IsFunctionLike(value)) continue;
-      value = NewInstance(type, {{"name", Value::String(key)}, {"value", value}});
-      members.push_back(value);
-    }
-    payload->attributes.emplace_back("__members__", Value::Tuple(std::move(members)));
+  bool is_enum = false;
+  for (const char* path : {"enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag", "enum.IntFlag"}) is_enum |= HasBase(type, path);
+  if (is_enum) {
+    TILEVM_RETURN_IF_ERROR(MakeMembers(type, loc));
+  } else if (HasBase(type, "builtins.int") || HasBase(type, "builtins.str")) {
+    return UnimplementedAt(loc, "class '", name, "': a subclass of ", HasBase(type, "builtins.int") ? "int" : "str", " is not supported");
   }
   return type;
+}
+
+// Names of an enum's body become members; one with the value of an earlier one is another name of it.
+absl::Status Evaluator::Impl::MakeMembers(const Value& type, Loc loc) {
+  auto* payload = type.As<ClassPayload>();
+  if (const Value* inherited = FindInClass(type, "__members__"); inherited != nullptr && !inherited->items().empty()) {
+    return InvalidAt(loc, "TypeError: <enum '", payload->name, "'> cannot extend an enum that has members");
+  }
+  const bool text = HasBase(type, "enum.StrEnum"), flag = HasBase(type, "enum.Flag") || HasBase(type, "enum.IntFlag");
+  std::vector<Value> members;
+  Value last = Value::Int(0);
+  for (auto& [key, value] : payload->attributes) {
+    if (absl::StartsWith(key, "_") || IsFunctionLike(value) || value.is(ValueKind::kClass)) continue;
+    if (value.is(ValueKind::kBuiltin) && value.string() == "enum.auto()") {
+      if (text) {
+        value = Value::String(absl::AsciiStrToLower(key));
+      } else if (flag) {
+        value = Value::Int(absl::int128(1) << static_cast<int>(std::min<size_t>(members.size(), 100)));
+      } else {
+        TILEVM_ASSIGN_OR_RETURN(value, Binary(isa::Op::kAdd, last, Value::Int(1), loc));
+      }
+    }
+    if (value.is(ValueKind::kInt)) last = value;
+    const Value* same = nullptr;
+    for (const Value& member : members) {
+      TILEVM_ASSIGN_OR_RETURN(bool equal, Equals(member.As<InstancePayload>()->attributes[1].second, value, loc));
+      if (equal) same = &member;
+    }
+    if (same != nullptr) {
+      value = *same;
+      continue;
+    }
+    value = NewInstance(type, {{"name", Value::String(key)}, {"value", value}});
+    members.push_back(value);
+  }
+  payload->attributes.emplace_back("__members__", Value::Tuple(std::move(members)));
+  return absl::OkStatus();
+}
+
+bool Evaluator::Impl::HasFlag(const Value& type, absl::string_view name) const {
+  const Value* flag = FindInClass(type, name);
+  return flag != nullptr && flag->is(ValueKind::kBool) && flag->bool_value();
+}
+
+std::optional<Value> Evaluator::Impl::DataFields(const Value& instance) const {
+  if (!instance.is(ValueKind::kInstance)) return std::nullopt;
+  const auto* payload = instance.As<InstancePayload>();
+  if (!HasFlag(payload->type, "__dataclass_eq__")) return std::nullopt;
+  std::vector<Value> fields;
+  for (const Value& name : FindInClass(payload->type, "__dataclass_compare__")->items()) {
+    for (const auto& [key, value] : payload->attributes) {
+      if (key == name.string()) fields.push_back(value);
+    }
+  }
+  return Value::Tuple(std::move(fields));
+}
+
+std::optional<Value> Evaluator::Impl::EnumNumber(const Value& value) const {
+  if (!value.is(ValueKind::kInstance)) return std::nullopt;
+  const auto* payload = value.As<InstancePayload>();
+  if (payload->attributes.size() < 2 || !payload->type.is(ValueKind::kClass) || FindInClass(payload->type, "__members__") == nullptr) return std::nullopt;
+  for (const char* path : {"enum.IntEnum", "enum.StrEnum", "enum.IntFlag", "builtins.int", "builtins.str"}) {
+    if (HasBase(payload->type, path)) return payload->attributes[1].second;
+  }
+  return std::nullopt;
 }
 
 absl::StatusOr<Value> Evaluator::Impl::Instantiate(const Value& type, const CallArgs& args, Loc loc) {
   if (type.is(ValueKind::kBuiltin)) return NewInstance(type, {{"args", Value::Tuple(args.positional)}});  // an exception
   const std::string& name = type.As<ClassPayload>()->name;
   if (const Value* members = FindInClass(type, "__members__"); members != nullptr && args.positional.size() == 1) {
+    if (args.positional[0].is(ValueKind::kInstance) && args.positional[0].As<InstancePayload>()->type.payload() == type.payload()) return args.positional[0];
     for (const Value& member : members->items()) {
       TILEVM_ASSIGN_OR_RETURN(bool equal, Equals(member.As<InstancePayload>()->attributes[1].second, args.positional[0], loc));
       if (equal) return member;
@@ -152,14 +251,30 @@ absl::StatusOr<Value> Evaluator::Impl::Instantiate(const Value& type, const Call
   const bool named_tuple = fields != nullptr;
   if (fields == nullptr) fields = FindInClass(type, "__dataclass_fields__");
   if (fields != nullptr && FindInClass(type, "__init__") == nullptr) {
-    const std::vector<Value>& names = fields->items();
+    const std::vector<Value> names = fields->items();
+    const auto field_of = [&](size_t i) -> const InstancePayload* {  // what dataclasses.field(...) said
+      const Value* given = FindInClass(type, names[i].string());
+      return given != nullptr && given->is(ValueKind::kInstance) && NameOfType(*given) == "Field" ? given->As<InstancePayload>() : nullptr;
+    };
+    const auto flag = [&](const InstancePayload* field, absl::string_view name) {
+      if (field == nullptr) return true;
+      for (const auto& [key, value] : field->attributes) {
+        if (key == name) return !value.is(ValueKind::kBool) || value.bool_value();
+      }
+      return true;
+    };
+    std::vector<size_t> slots;  // of positional arguments
+    for (size_t i = 0; i < names.size(); ++i) {
+      const bool keyword_only = HasFlag(type, "__dataclass_kw_only__") || !flag(field_of(i), "positional");
+      if (named_tuple || (flag(field_of(i), "init") && !keyword_only)) slots.push_back(i);
+    }
     std::vector<Value> values(names.size());
-    if (args.positional.size() > names.size()) return InvalidAt(loc, "TypeError: ", name, "() takes ", names.size(), " arguments but ", args.positional.size(), " were given");
-    for (size_t i = 0; i < args.positional.size(); ++i) values[i] = args.positional[i];
+    if (args.positional.size() > slots.size()) return InvalidAt(loc, "TypeError: ", name, "() takes ", slots.size(), " arguments but ", args.positional.size(), " were given");
+    for (size_t i = 0; i < args.positional.size(); ++i) values[slots[i]] = args.positional[i];
     for (const auto& [keyword, value] : args.keyword) {
       size_t i = 0;
       while (i < names.size() && names[i].string() != keyword) ++i;
-      if (i == names.size()) return InvalidAt(loc, "TypeError: ", name, "() got an unexpected keyword argument '", keyword, "'");
+      if (i == names.size() || (!named_tuple && !flag(field_of(i), "init"))) return InvalidAt(loc, "TypeError: ", name, "() got an unexpected keyword argument '", keyword, "'");
       if (!values[i].absent()) return InvalidAt(loc, "TypeError: ", name, "() got multiple values for argument '", keyword, "'");
       values[i] = value;
     }
@@ -177,6 +292,10 @@ absl::StatusOr<Value> Evaluator::Impl::Instantiate(const Value& type, const Call
         TILEVM_ASSIGN_OR_RETURN(Value factory, InstanceAttr(*otherwise, "default_factory", loc));
         if (factory.absent_or_none()) {
           TILEVM_ASSIGN_OR_RETURN(values[i], InstanceAttr(*otherwise, "default", loc));
+          if (values[i].is(ValueKind::kBuiltin) && values[i].string() == "dataclasses.MISSING") {
+            if (!flag(field_of(i), "init")) continue;  // __post_init__ has to set it
+            return InvalidAt(loc, "TypeError: ", name, "() missing required argument: '", names[i].string(), "'");
+          }
         } else {
           TILEVM_ASSIGN_OR_RETURN(values[i], CallHost(factory, {}, loc));
         }
@@ -184,7 +303,10 @@ absl::StatusOr<Value> Evaluator::Impl::Instantiate(const Value& type, const Call
     }
     if (named_tuple) return MakeNamedTuple(name, std::move(field_names), std::move(values));
     std::vector<std::pair<std::string, Value>> attributes;
-    for (size_t i = 0; i < names.size(); ++i) attributes.emplace_back(field_names[i], values[i]);
+    for (size_t i = 0; i < names.size(); ++i) {
+      const bool unset = values[i].absent() || (values[i].is(ValueKind::kBuiltin) && values[i].string() == "dataclasses.MISSING");
+      if (!unset) attributes.emplace_back(field_names[i], values[i]);
+    }
     Value instance = NewInstance(type, std::move(attributes));
     TILEVM_RETURN_IF_ERROR(CallDunder(instance, "__post_init__", {}, loc).status());
     return instance;
@@ -201,6 +323,12 @@ absl::StatusOr<Value> Evaluator::Impl::Instantiate(const Value& type, const Call
     return InvalidAt(loc, "TypeError: ", name, "() takes no arguments");
   }
   return instance;
+}
+
+int64_t Evaluator::Impl::IdOf(const Value& value) {
+  // An address would differ from run to run: objects are numbered as they are asked for.
+  if (value.payload() == nullptr || value.is(ValueKind::kString) || value.is(ValueKind::kBuiltin)) return static_cast<int64_t>(std::hash<std::string>()(Repr(value)) >> 1);
+  return ids_.try_emplace(value.payload().get(), static_cast<int64_t>(ids_.size() + 1) * 16).first->second;
 }
 
 absl::StatusOr<std::optional<Value>> Evaluator::Impl::CallDunder(const Value& object, absl::string_view name, std::vector<Value> args, Loc loc) {
@@ -233,7 +361,8 @@ bool Evaluator::Impl::IsSubclass(const Value& type, const Value& base) const {
 }
 
 absl::StatusOr<bool> Evaluator::Impl::IsInstance(const Value& given, const Value& type, bool kernel, Loc loc) {
-  if (type.is(ValueKind::kTuple) || type.is(ValueKind::kList)) {
+  if (type.is(ValueKind::kTuple)) {
+    TILEVM_RETURN_IF_ERROR(CheckStack(loc));
     for (const Value& one : type.items()) {
       TILEVM_ASSIGN_OR_RETURN(bool is, IsInstance(given, one, kernel, loc));
       if (is) return true;
@@ -245,7 +374,7 @@ absl::StatusOr<bool> Evaluator::Impl::IsInstance(const Value& given, const Value
     if (given.is(ValueKind::kInstance)) {
       return IsSubclass(given.As<InstancePayload>()->type, type);
     }
-    return given.is(ValueKind::kTuple) && !given.As<ItemsPayload>()->field_names.empty() && given.As<ItemsPayload>()->class_name == type.As<ClassPayload>()->name;
+    return given.is(ValueKind::kTuple) && FindInClass(type, "_fields") != nullptr && !given.As<ItemsPayload>()->field_names.empty() && given.As<ItemsPayload>()->class_name == type.As<ClassPayload>()->name;
   }
   if (!type.is(ValueKind::kBuiltin)) {
     if (type.is(ValueKind::kObject) && given.is(ValueKind::kObject)) return type.As<HostObject>()->type_name() == given.As<HostObject>()->type_name();
@@ -276,7 +405,7 @@ absl::StatusOr<bool> Evaluator::Impl::IsInstance(const Value& given, const Value
     if (path == "int") return value.is(ValueKind::kInt) || value.is(ValueKind::kBool);
     if (path == "type") return value.is(ValueKind::kClass) || value.is(ValueKind::kBuiltin);
     if (path == "slice") return value.is(ValueKind::kSlice);
-    if (path == "list") return value.is(ValueKind::kList) && value.As<ItemsPayload>()->class_name.empty();
+    if (path == "list") return value.is(ValueKind::kList);
     if (path == "tuple") return value.is(ValueKind::kTuple);
     return !IsTyped(value) && NameOfType(value) == path;  // float, str, dict, bool, set, range, NoneType
   }
@@ -286,10 +415,17 @@ absl::StatusOr<bool> Evaluator::Impl::IsInstance(const Value& given, const Value
   if (absl::EndsWith(path, "FunctionType") || absl::EndsWith(path, "LambdaType")) return value.is(ValueKind::kFunction);
   if (absl::EndsWith(path, "JITFunction") || absl::EndsWith(path, "KernelInterface")) return value.is(ValueKind::kJitFunction);
   if (absl::EndsWith(path, "Autotuner") || absl::EndsWith(path, "Heuristics")) return value.is(ValueKind::kJitFunction) && !value.As<JitPayload>()->wrappers.empty();
+  if (absl::EndsWith(path, ".Iterator") || absl::EndsWith(path, ".Generator")) return AsIterator(value) != nullptr;
+  if (absl::EndsWith(path, ".Iterable") && (value.is(ValueKind::kDict) || value.is(ValueKind::kSet) || value.is(ValueKind::kRange) || AsIterator(value) != nullptr)) return true;
+  if (absl::EndsWith(path, ".Set") && value.is(ValueKind::kSet)) return true;
   if (absl::EndsWith(path, ".Sequence") || absl::EndsWith(path, ".Iterable")) return value.is(ValueKind::kTuple) || value.is(ValueKind::kList) || value.is(ValueKind::kString);
   if (absl::EndsWith(path, ".Mapping")) return value.is(ValueKind::kDict);
   if (path == "numbers.Number" || path == "numbers.Real") return value.is_static_number();
   if (path == "numbers.Integral") return value.is(ValueKind::kInt) || value.is(ValueKind::kBool);
+  if (path == "torch.nn.Parameter" || path == "torch.nn.parameter.Parameter") {
+    const absl::StatusOr<Value> is = value.is(ValueKind::kObject) ? value.As<HostObject>()->GetAttr(*self_, "is_nn_parameter", loc) : absl::StatusOr<Value>(Value());
+    return is.ok() && is->is(ValueKind::kBool) && is->bool_value();
+  }
   if (value.is(ValueKind::kObject)) {
     const std::string name = value.As<HostObject>()->type_name();
     return name == path || name.substr(name.rfind('.') + 1) == path.substr(path.rfind('.') + 1);

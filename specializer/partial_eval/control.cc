@@ -12,6 +12,9 @@ using isa::Op;
 
 namespace {
 
+// What a comprehension makes (the front end's numbers).
+enum Collected : uint32_t { kList, kDict, kSet, kGenerator };
+
 // Triton insists: the test of an `if` or a conditional expression in a kernel is bool, int or None. A string or a float is a slip.
 absl::Status CheckKernelTest(const Value& value, Loc loc) {
   if (value.is(ValueKind::kBool) || value.is(ValueKind::kInt) || value.is(ValueKind::kNone)) return absl::OkStatus();
@@ -101,12 +104,13 @@ absl::Status Evaluator::Impl::RunFor(Frame& frame, const isa::Inst& inst, std::o
     return DynamicFor(frame, inst, *iterable.As<RangePayload>(), outcome);
   }
   if (iterable.is_tensor()) return InvalidAt(inst.loc, "for: cannot iterate over ", NameOfType(iterable), "; use range, tl.range or tl.static_range");
-  if (GeneratorObject* generator = AsGenerator(iterable); generator != nullptr && !frame.kernel) {
-    return HostFor(frame, inst, outcome, [&] { return generator->Next(inst.loc); });
-  }
-  if (frame.kernel || !iterable.is(ValueKind::kRange)) {
+  if (frame.kernel) {
     TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, Iterate(iterable, inst.loc));
     return StaticFor(frame, inst, items, outcome);
+  }
+  if (!iterable.is(ValueKind::kRange)) {
+    TILEVM_ASSIGN_OR_RETURN(const Value iterator, IteratorOf(iterable, inst.loc));
+    return HostFor(frame, inst, outcome, [&] { return AsIterator(iterator)->Next(*this, inst.loc); });
   }
   // A host range is not spelled out as a list first.
   const auto* range = iterable.As<RangePayload>();
@@ -172,34 +176,61 @@ absl::Status Evaluator::Impl::RunCollect(Frame& frame, const isa::Inst& inst) {
       return InvalidAt(inst.loc, "comprehension: the bounds of its range must be constexpr");
     }
   }
-  TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, Iterate(iterable, inst.loc));
+  if (inst.imm == kGenerator && !frame.kernel) {
+    TILEVM_ASSIGN_OR_RETURN(Value lazy, LazyCollect(frame, inst, iterable));
+    return DefineResults(frame, inst, {std::move(lazy)});
+  }
   std::vector<Value> collected;
-  for (Value& item : items) {
-    Define(frame, inst.regions[0].args[0], std::move(item));
+  Value result = inst.imm == kDict ? MakeDict({}) : inst.imm == kSet ? MakeSet(false) : Value();
+  const auto keep = [&](const Value& value) -> absl::Status {
+    if (inst.imm == kSet) return SetAdd(result, value, inst.loc).status();
+    if (inst.imm == kDict) {
+      if (!value.is(ValueKind::kTuple) || value.items().size() != 2) return InvalidAt(inst.loc, "dict comprehension: its body gives ", NameOfType(value));
+      return DictPut(result, value.items()[0], value.items()[1], inst.loc);
+    }
+    if (collected.size() >= kMaxSequence) return ErrorAt(inst.loc, absl::StatusCode::kResourceExhausted, "MemoryError: a comprehension of more than ", kMaxSequence, " items");
+    collected.push_back(value);
+    return absl::OkStatus();
+  };
+  const auto visit = [&](const Value& item) -> absl::StatusOr<bool> {
+    Define(frame, inst.regions[0].args[0], item);
     TILEVM_ASSIGN_OR_RETURN(Value more, RunValueRegion(frame, inst.regions[0]));
-    if (more.is(ValueKind::kDict)) {  // an inner comprehension of a dict
-      for (const auto& [key, value] : more.As<DictPayload>()->entries) collected.push_back(Value::Tuple({key, value}));
-      continue;
-    }
     if (!more.is(ValueKind::kList) && !more.is(ValueKind::kTuple)) return InvalidAt(inst.loc, "comprehension: its body gives ", NameOfType(more));
-    for (const Value& value : more.items()) collected.push_back(value);
-  }
-  Value result;
-  if (inst.imm == 1) {
-    result = MakeDict({});
-    for (const Value& pair : collected) {
-      if (!pair.is(ValueKind::kTuple) || pair.items().size() != 2) return InvalidAt(inst.loc, "dict comprehension: its body gives ", NameOfType(pair));
-      TILEVM_RETURN_IF_ERROR(SetItem(result, pair.items()[0], pair.items()[1], inst.loc));
-    }
-  } else if (inst.imm == 2) {
-    TILEVM_ASSIGN_OR_RETURN(result, CallBuiltin("builtins.set", CallArgs{{Value::List(std::move(collected))}, {}}, false, inst.loc));
-  } else if (frame.kernel) {
-    result = Value::Tuple(std::move(collected));
+    for (const Value& value : more.items()) TILEVM_RETURN_IF_ERROR(keep(value));
+    return true;
+  };
+  if (frame.kernel) {
+    TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, Iterate(iterable, inst.loc));
+    for (const Value& item : items) TILEVM_RETURN_IF_ERROR(visit(item).status());
   } else {
-    result = Value::List(std::move(collected));
-    if (inst.imm == 3) result.As<ItemsPayload>()->class_name = "generator";  // next() takes from it
+    TILEVM_RETURN_IF_ERROR(ForEach(iterable, inst.loc, visit));
   }
+  if (result.absent()) result = frame.kernel ? Value::Tuple(std::move(collected)) : Value::List(std::move(collected));
   return DefineResults(frame, inst, {std::move(result)});
+}
+
+// A generator expression works on a copy of the registers, which outlives the frame; its body gives lists of items, or what a further `for` in it gives.
+absl::StatusOr<Value> Evaluator::Impl::LazyCollect(const Frame& frame, const isa::Inst& inst, const Value& iterable) {
+  TILEVM_ASSIGN_OR_RETURN(Value iterator, IteratorOf(iterable, inst.loc));
+  auto own = std::make_shared<Frame>();
+  own->function = frame.function;
+  own->info = frame.info;
+  own->registers = frame.registers;
+  own->call_loc = frame.call_loc;
+  return MakeIterator("generator", [own, iterator, &inst, more = Value()](Impl& impl, Loc loc) mutable -> absl::StatusOr<std::optional<Value>> {
+    while (true) {
+      if (!more.absent()) {
+        TILEVM_ASSIGN_OR_RETURN(std::optional<Value> item, AsIterator(more)->Next(impl, loc));
+        if (item.has_value()) return item;
+      }
+      TILEVM_ASSIGN_OR_RETURN(std::optional<Value> next, AsIterator(iterator)->Next(impl, loc));
+      if (!next.has_value()) return std::nullopt;
+      impl.Define(*own, inst.regions[0].args[0], *std::move(next));
+      absl::StatusOr<Value> part = impl.RunValueRegion(*own, inst.regions[0]);
+      if (!part.ok()) return WithLoc(part.status(), inst.loc);
+      TILEVM_ASSIGN_OR_RETURN(more, impl.IteratorOf(*part, inst.loc));
+    }
+  });
 }
 
 absl::Status Evaluator::Impl::RunAssert(Frame& frame, const isa::Inst& inst) {
@@ -228,11 +259,13 @@ absl::Status Evaluator::Impl::RunRaise(Frame& frame, const isa::Inst& inst) {
   return RaiseValue(exception, inst.loc);
 }
 
+// A limit is not the program's to catch.
+static bool IsCatchable(const absl::Status& status) { return !absl::IsResourceExhausted(status) && !absl::IsInternal(status) && !absl::IsCancelled(status); }
+
 absl::Status Evaluator::Impl::RunTry(Frame& frame, const isa::Inst& inst, std::optional<Outcome>& outcome) {
   if (frame.kernel) return UnimplementedAt(inst.loc, "try in a kernel");
   absl::StatusOr<Outcome> end = RunRegion(frame, inst.regions[0]);
-  // A limit is not the program's to catch.
-  if (!end.ok() && !absl::IsResourceExhausted(end.status()) && !absl::IsInternal(end.status()) && !absl::IsCancelled(end.status()) && !inst.regions[1].body.empty()) {
+  if (!end.ok() && IsCatchable(end.status()) && !inst.regions[1].body.empty()) {
     Value exception = ExceptionOf(WithLoc(end.status(), inst.loc));
     if (!inst.regions[1].args.empty()) Define(frame, inst.regions[1].args[0], exception);
     Value outer = std::exchange(thread_.handled, exception);
@@ -280,14 +313,24 @@ absl::Status Evaluator::Impl::RunWith(Frame& frame, const isa::Inst& inst, std::
   }
   if (!inst.regions[0].args.empty()) Define(frame, inst.regions[0].args[0], entered);
   absl::StatusOr<Outcome> end = RunRegion(frame, inst.regions[0]);
-  if (!end.ok()) {
-    if (std::optional<absl::Status> closed = CloseContext(context, end.status(), inst.loc)) {
-      return closed->ok() ? UnimplementedAt(inst.loc, "a context manager that takes an exception for itself") : *closed;
+  if (!end.ok() && IsCatchable(end.status())) {
+    if (std::optional<absl::Status> closed = CloseContext(*this, context, end.status(), inst.loc)) {
+      return closed->ok() ? AfterException(frame, inst) : *closed;
     }
   }
   CallArgs nothing;
   nothing.positional = {Value::None(), Value::None(), Value::None()};
   if (context.is(ValueKind::kInstance)) {
+    if (!end.ok() && IsCatchable(end.status())) {
+      const Value exception = ExceptionOf(WithLoc(end.status(), inst.loc));
+      nothing.positional = {exception.As<InstancePayload>()->type, exception, Value::None()};
+      TILEVM_ASSIGN_OR_RETURN(std::optional<Value> answer, CallDunder(context, "__exit__", nothing.positional, inst.loc));
+      TILEVM_ASSIGN_OR_RETURN(bool suppressed, answer.has_value() ? Truth(*answer, inst.loc) : absl::StatusOr<bool>(false));
+      if (suppressed) return AfterException(frame, inst);
+      // On it goes, with its object.
+      SetPending(exception, end.status());
+      return end.status();
+    }
     TILEVM_RETURN_IF_ERROR(CallDunder(context, "__exit__", nothing.positional, inst.loc).status());
   } else if (context.is(ValueKind::kObject)) {
     context.As<HostObject>()->CallMethod(*self_, "__exit__", nothing, inst.loc).status().IgnoreError();
@@ -298,11 +341,34 @@ absl::Status Evaluator::Impl::RunWith(Frame& frame, const isa::Inst& inst, std::
   return absl::OkStatus();
 }
 
+// A context manager has taken the exception for itself: the names that the body assigned have the values that its registers hold by then.
+absl::Status Evaluator::Impl::AfterException(Frame& frame, const isa::Inst& inst) {
+  ForgetPending();
+  const isa::Region& body = inst.regions[0];
+  std::vector<Value> values(inst.results.size());
+  const bool yields = !body.body.empty() && body.body.back().op == Op::kYield && body.body.back().operands.size() == values.size();
+  for (size_t i = 0; i < values.size() && yields; ++i) values[i] = Raw(frame, body.body.back().operands[i]);
+  for (Value& value : values) {
+    if (value.absent()) value = Value::Unbound("a name that the with statement assigns", inst.loc);
+  }
+  return DefineResults(frame, inst, std::move(values));
+}
+
 absl::Status Evaluator::Impl::RunUnpack(Frame& frame, const isa::Inst& inst) {
   TILEVM_ASSIGN_OR_RETURN(Value object, Read(frame, inst.operands[0], inst.loc));
   if (IsTyped(object)) return InvalidAt(inst.loc, "cannot unpack ", NameOfType(object), ", which is one value, into ", inst.results.size());
-  TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, Iterate(object, inst.loc));
   const size_t wanted = inst.results.size();
+  if (inst.imm == 0 && AsIterator(object) != nullptr) {  // which need not have an end
+    std::vector<Value> items;
+    TILEVM_RETURN_IF_ERROR(ForEach(object, inst.loc, [&](const Value& item) -> absl::StatusOr<bool> {
+      items.push_back(item);
+      return items.size() <= wanted;
+    }));
+    if (items.size() > wanted) return InvalidAt(inst.loc, "ValueError: too many values to unpack (expected ", wanted, ")");
+    if (items.size() == wanted) return DefineResults(frame, inst, std::move(items));
+    return InvalidAt(inst.loc, "ValueError: not enough values to unpack (expected ", wanted, ", got ", items.size(), ")");
+  }
+  TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, Iterate(object, inst.loc));
   if (inst.imm == 0) {
     if (items.size() != wanted) {
       return InvalidAt(inst.loc, "ValueError: ", items.size() > wanted ? "too many" : "not enough", " values to unpack (expected ", wanted, ", got ", items.size(), ")");

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "specializer/partial_eval/impl.h"
@@ -44,13 +45,17 @@ void Evaluator::Impl::SetStackLimit() {
 // Sets the stack limit on the outermost entry.
 class Evaluator::Impl::EntryScope {
  public:
-  explicit EntryScope(Impl& impl) : impl_(impl) {
+  explicit EntryScope(Impl& impl) : impl_(impl), outer_(std::exchange(MemoryMeter::Current(), impl.meter_)) {
     if (impl_.entries_++ == 0) impl_.SetStackLimit();
   }
-  ~EntryScope() { --impl_.entries_; }
+  ~EntryScope() {
+    --impl_.entries_;
+    MemoryMeter::Current() = outer_;
+  }
 
  private:
   Impl& impl_;
+  MemoryMeter* outer_;
 };
 
 absl::StatusOr<Value> Host::CallBuiltin(Evaluator&, absl::string_view path, const CallArgs&, Loc loc) {
@@ -90,7 +95,9 @@ absl::Status Evaluator::RunMain() {
 
 absl::StatusOr<Value> Evaluator::Global(absl::string_view name) {
   Impl::EntryScope entry(*impl_);
-  return impl_->UnitGlobal(0, name, {});
+  absl::StatusOr<Value> value = impl_->UnitGlobal(0, name, {});
+  if (value.ok() && value->is(ValueKind::kUnbound)) return absl::NotFoundError(absl::StrCat("name '", name, "' is not defined"));
+  return value;
 }
 
 absl::StatusOr<Value> Evaluator::Call(const Value& callee, const CallArgs& args, Loc loc) {

@@ -58,6 +58,7 @@ struct SpecializationKey {
 struct Limits {
   int64_t max_steps = 200'000'000;    // instructions evaluated, host and kernel together
   int max_call_depth = 200;
+  int64_t max_value_bytes = int64_t{2} << 30;  // held by lists, dicts, strings, objects; tensors are not counted
   int64_t max_ir_ops = 2'000'000;
 };
 

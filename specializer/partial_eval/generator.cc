@@ -32,10 +32,12 @@ void GeneratorObject::Body() {
   absl::Status result = reason_;
   if (result.ok()) {
     impl_->SetStackLimit();
+    MemoryMeter::Current() = impl_->meter_;
     auto link = std::make_shared<GeneratorLink>();
     link->generator = this;
     impl_->generator_ = Value::Shared(ValueKind::kObject, std::move(link));
     const absl::StatusOr<Value> end = impl_->RunFunction(function_, std::move(params_), false, loc_);
+    if (end.ok()) returned_ = *end;
     result = end.ok() || !loc_.known() ? end.status() : WithCallSite(end.status(), loc_);
   }
   std::lock_guard<std::mutex> lock(mutex_);
@@ -75,9 +77,13 @@ void GeneratorObject::Resume() {
   }
 }
 
-absl::StatusOr<std::optional<Value>> GeneratorObject::Next(Loc loc) {
+absl::StatusOr<std::optional<Value>> GeneratorObject::Send(Evaluator::Impl& impl, Value sent, Loc loc) {
   if (running_) return InvalidAt(loc, "ValueError: generator already executing");
   if (finished_) return std::optional<Value>();
+  constexpr int64_t kTurnSteps = 100;  // what it takes to change threads, twice, in steps of the walk
+  TILEVM_RETURN_IF_ERROR(impl.CountStep(loc, kTurnSteps));
+  if (!started_ && !sent.is(ValueKind::kNone)) return InvalidAt(loc, "TypeError: can't send non-None value to a just-started generator");
+  sent_ = std::move(sent);
   if (!started_) {
     if (++live_generators > kMostGenerators) {
       --live_generators;
@@ -103,7 +109,7 @@ absl::Status GeneratorObject::Throw(absl::Status reason) {
   reason_ = std::move(reason);
   value_.reset();
   Resume();
-  return finished_ ? std::exchange(result_, absl::OkStatus()) : absl::InvalidArgumentError("RuntimeError: generator didn't stop after it was told to");
+  return std::exchange(result_, absl::OkStatus());
 }
 
 void GeneratorObject::Close() {
@@ -112,31 +118,44 @@ void GeneratorObject::Close() {
   finished_ = true;
 }
 
-absl::Status GeneratorObject::Yield(Value value) {
+absl::StatusOr<Value> GeneratorObject::Yield(Value value) {
   value_ = std::move(value);
   std::unique_lock<std::mutex> lock(mutex_);
   turn_ = Turn::kCaller;
   changed_.notify_all();
   changed_.wait(lock, [this] { return turn_ == Turn::kBody; });
-  return std::exchange(reason_, absl::OkStatus());
+  lock.unlock();
+  TILEVM_RETURN_IF_ERROR(std::exchange(reason_, absl::OkStatus()));
+  return std::exchange(sent_, Value::None());
 }
 
 absl::StatusOr<Value> GeneratorObject::CallMethod(Evaluator& evaluator, absl::string_view name, const CallArgs& args, Loc loc) {
-  if (name == "__next__" && args.positional.empty()) {
-    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> item, Next(loc));
-    return item.has_value() ? absl::StatusOr<Value>(*std::move(item)) : InvalidAt(loc, "StopIteration");
+  Evaluator::Impl& impl = evaluator.impl();
+  const auto item_or_end = [&](std::optional<Value> item) -> absl::StatusOr<Value> {
+    if (item.has_value()) return *std::move(item);
+    if (returned_.is(ValueKind::kNone)) return InvalidAt(loc, "StopIteration");
+    TILEVM_ASSIGN_OR_RETURN(Value exception, impl.Instantiate(Value::Builtin("builtins.StopIteration"), CallArgs{{returned_}, {}}, loc));
+    return impl.RaiseValue(exception, loc);
+  };
+  if ((name == "__next__" && args.positional.empty()) || (name == "send" && args.positional.size() == 1)) {
+    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> item, Send(impl, args.positional.empty() ? Value::None() : args.positional[0], loc));
+    return item_or_end(std::move(item));
   }
   if (name == "close" && args.positional.empty()) {
     Close();
     return Value::None();
   }
-  if (name == "send" || name == "throw") return UnimplementedAt(loc, "generator.", name);
-  return HostObject::CallMethod(evaluator, name, args, loc);
+  if (name == "throw" && args.positional.size() == 1) {
+    TILEVM_RETURN_IF_ERROR(Throw(impl.RaiseValue(args.positional[0], loc)));
+    return item_or_end(TakeValue());
+  }
+  return IteratorObject::CallMethod(evaluator, name, args, loc);
 }
 
 Evaluator::Impl::~Impl() {
   const std::set<GeneratorObject*> left = generators_;  // each takes itself out
   for (GeneratorObject* generator : left) generator->Close();
+  meter_->Add(-1);  // the values that are left end it
 }
 
 absl::StatusOr<Value> Evaluator::Impl::MakeGenerator(const FunctionPayload& function, std::vector<Value> params, Loc loc) {
@@ -149,25 +168,24 @@ absl::StatusOr<Value> NewGeneratorBuiltin(Evaluator::Impl& impl, const CallArgs&
   return impl.generator();
 }
 
-// tilevm.yield(generator, value[, True]): the last of `yield from`.
+// tilevm.yield(generator, value[, True]): the last of `yield from`. Gives what was sent, or what the inner generator returned.
 absl::StatusOr<Value> YieldBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "yield", 2, 3, loc));
   auto* link = dynamic_cast<GeneratorLink*>(args.positional[0].As<HostObject>());
   if (link == nullptr) return InvalidAt(loc, "yield outside of its generator");
-  if (args.positional.size() == 2) {
-    TILEVM_RETURN_IF_ERROR(WithLoc(link->generator->Yield(args.positional[1]), loc));
-    return Value::None();
+  const auto yield = [&](Value value) -> absl::StatusOr<Value> {
+    absl::StatusOr<Value> sent = link->generator->Yield(std::move(value));
+    return sent.ok() ? std::move(sent) : absl::StatusOr<Value>(WithLoc(sent.status(), loc));
+  };
+  if (args.positional.size() == 2) return yield(args.positional[1]);
+  TILEVM_ASSIGN_OR_RETURN(const Value iterator, impl.IteratorOf(args.positional[1], loc));
+  auto* generator = dynamic_cast<GeneratorObject*>(iterator.As<HostObject>());
+  Value sent = Value::None();
+  while (true) {
+    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> next, generator != nullptr ? generator->Send(impl, sent, loc) : AsIterator(iterator)->Next(impl, loc));
+    if (!next.has_value()) return generator != nullptr ? generator->returned() : Value::None();
+    TILEVM_ASSIGN_OR_RETURN(sent, yield(*std::move(next)));
   }
-  if (GeneratorObject* inner = AsGenerator(args.positional[1])) {
-    while (true) {
-      TILEVM_ASSIGN_OR_RETURN(std::optional<Value> next, inner->Next(loc));
-      if (!next.has_value()) return Value::None();
-      TILEVM_RETURN_IF_ERROR(WithLoc(link->generator->Yield(*std::move(next)), loc));
-    }
-  }
-  TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, impl.Iterate(args.positional[1], loc));
-  for (Value& item : items) TILEVM_RETURN_IF_ERROR(WithLoc(link->generator->Yield(std::move(item)), loc));
-  return Value::None();
 }
 
 // @contextlib.contextmanager: what `with` enters is the first value, and the rest of the body runs when it is left.
@@ -185,17 +203,29 @@ struct GeneratorContext : HostObject {
   absl::StatusOr<Value> CallMethod(Evaluator& evaluator, absl::string_view name, const CallArgs& args, Loc loc) override {
     GeneratorObject* body = AsGenerator(generator);
     if (name == "__enter__") {
-      TILEVM_ASSIGN_OR_RETURN(std::optional<Value> first, body->Next(loc));
+      TILEVM_ASSIGN_OR_RETURN(std::optional<Value> first, body->Next(evaluator.impl(), loc));
       if (!first.has_value()) return InvalidAt(loc, "RuntimeError: generator didn't yield");
       return *first;
     }
     if (name == "__exit__") {
-      TILEVM_ASSIGN_OR_RETURN(std::optional<Value> more, body->Next(loc));
+      TILEVM_ASSIGN_OR_RETURN(std::optional<Value> more, body->Next(evaluator.impl(), loc));
       if (more.has_value()) return InvalidAt(loc, "RuntimeError: generator didn't stop");
       return Value::None();
     }
     return HostObject::CallMethod(evaluator, name, args, loc);
   }
+};
+
+// contextlib.suppress(...) takes exceptions of these kinds; contextlib.nullcontext(x) gives x.
+struct SuppressContext : HostObject {
+  Value kinds;
+  std::string type_name() const override { return "contextlib.suppress"; }
+  absl::StatusOr<Value> CallMethod(Evaluator&, absl::string_view, const CallArgs&, Loc) override { return Value::None(); }
+};
+struct NullContext : HostObject {
+  Value value;
+  std::string type_name() const override { return "contextlib.nullcontext"; }
+  absl::StatusOr<Value> CallMethod(Evaluator&, absl::string_view name, const CallArgs&, Loc) override { return name == "__enter__" ? value : Value::None(); }
 };
 
 absl::StatusOr<Value> ContextFactory::Call(Evaluator& evaluator, const CallArgs& args, Loc loc) {
@@ -215,11 +245,33 @@ absl::StatusOr<Value> ContextManagerBuiltin(Evaluator::Impl&, const CallArgs& ar
   return Value::Shared(ValueKind::kObject, std::move(factory));
 }
 
-// The error of a with's body goes into the generator; true if the generator took care of it.
-std::optional<absl::Status> CloseContext(const Value& context, const absl::Status& error, Loc loc) {
+absl::StatusOr<Value> SuppressBuiltin(Evaluator::Impl&, const CallArgs& args, Loc) {
+  auto context = std::make_shared<SuppressContext>();
+  context->kinds = Value::Tuple(args.positional);
+  return Value::Shared(ValueKind::kObject, std::move(context));
+}
+absl::StatusOr<Value> NullContextBuiltin(Evaluator::Impl&, const CallArgs& args, Loc) {
+  auto context = std::make_shared<NullContext>();
+  context->value = args.positional.empty() ? Value::None() : args.positional[0];
+  return Value::Shared(ValueKind::kObject, std::move(context));
+}
+
+// The error of a with's body goes into the generator, which may take care of it; so does `suppress`.
+std::optional<absl::Status> CloseContext(Evaluator::Impl& impl, const Value& context, const absl::Status& error, Loc loc) {
+  if (auto* suppress = context.is(ValueKind::kObject) ? dynamic_cast<SuppressContext*>(context.As<HostObject>()) : nullptr) {
+    const Value exception = impl.ExceptionOf(error);
+    absl::StatusOr<bool> taken = impl.IsInstance(exception, suppress->kinds, false, loc);
+    if (!taken.ok()) return taken.status();
+    if (*taken) return absl::OkStatus();
+    impl.SetPending(exception, error);
+    return error;
+  }
   auto* generator = context.is(ValueKind::kObject) ? dynamic_cast<GeneratorContext*>(context.As<HostObject>()) : nullptr;
   if (generator == nullptr) return std::nullopt;
-  return WithLoc(AsGenerator(generator->generator)->Throw(error), loc);
+  GeneratorObject* body = AsGenerator(generator->generator);
+  absl::Status status = body->Throw(error);
+  if (status.ok() && !body->finished()) status = absl::InvalidArgumentError("RuntimeError: generator didn't stop after throw()");
+  return WithLoc(std::move(status), loc);
 }
 
 }  // namespace tilevm::specializer

@@ -13,29 +13,34 @@
 #include <optional>
 #include <vector>
 
-#include "specializer/partial_eval/impl.h"
+#include "specializer/partial_eval/iterator.h"
 
 namespace tilevm::specializer {
 
-class GeneratorObject : public HostObject {
+class GeneratorObject : public IteratorObject {
  public:
   GeneratorObject(Evaluator::Impl& impl, FunctionPayload function, std::vector<Value> params, Loc loc)
       : impl_(&impl), function_(std::move(function)), params_(std::move(params)), loc_(loc) {}
   ~GeneratorObject() override { Close(); }
 
   std::string type_name() const override { return "generator"; }
-  absl::StatusOr<bool> Truth(Evaluator&, Loc) override { return true; }
 
   // The next value; nullopt at the end. Errors of the body come out here.
-  absl::StatusOr<std::optional<Value>> Next(Loc loc);
-  // Resumes the body with an error at its `yield`; what the body makes of it.
+  absl::StatusOr<std::optional<Value>> Next(Evaluator::Impl& impl, Loc loc) override { return Send(impl, Value::None(), loc); }
+  // The same, with what its `yield` gives.
+  absl::StatusOr<std::optional<Value>> Send(Evaluator::Impl& impl, Value sent, Loc loc);
+  // What the body returned, once it is over.
+  const Value& returned() const { return returned_; }
+  // Resumes the body with an error at its `yield`; what the body makes of it. If it yields again, `value()` has that.
   absl::Status Throw(absl::Status reason);
+  bool finished() const { return finished_; }
+  std::optional<Value> TakeValue() { return std::exchange(value_, std::nullopt); }
   // Ends the body. Nothing of the evaluator is touched afterwards.
   void Close();
   absl::StatusOr<Value> CallMethod(Evaluator& evaluator, absl::string_view name, const CallArgs& args, Loc loc) override;
 
-  // On the body's thread: gives a value and waits to be resumed.
-  absl::Status Yield(Value value);
+  // On the body's thread: gives a value and waits to be resumed; what was sent.
+  absl::StatusOr<Value> Yield(Value value);
 
  private:
   enum class Turn { kCaller, kBody };
@@ -54,6 +59,8 @@ class GeneratorObject : public HostObject {
   Turn turn_ = Turn::kCaller;
   bool started_ = false, finished_ = false, running_ = false;
   std::optional<Value> value_;
+  Value sent_ = Value::None();
+  Value returned_ = Value::None();
   absl::Status result_;   // of the body
   absl::Status reason_;   // not OK: the body has to end
   Evaluator::Impl::Thread state_;  // of the side that does not run

@@ -91,7 +91,9 @@ TEST_F(HostTest, Sequences) {
   EXPECT_EQ(Builtin("builtins.sum", {list}), "6");
   EXPECT_EQ(Method(list, "pop", {}), "2");
   EXPECT_EQ(Repr(list), "[3, 1]");
-  EXPECT_EQ(Builtin("itertools.product", {list, Value::Tuple({Value::Int(5)})}), "[(3, 5), (1, 5)]");
+  const absl::StatusOr<Value> product = evaluator_.Call(Value::Builtin("itertools.product"), CallArgs{{list, Value::Tuple({Value::Int(5)})}, {}});
+  ASSERT_TRUE(product.ok());
+  EXPECT_EQ(Builtin("builtins.list", {*product}), "[(3, 5), (1, 5)]");
   EXPECT_EQ(Builtin("builtins.list", {Value::String("ab")}), "['a', 'b']");
   EXPECT_EQ(Op2(Op::kAdd, Value::Tuple({Value::Int(1)}), Value::Tuple({Value::Int(2)})), "(1, 2)");
   EXPECT_THAT(Builtin("builtins.sorted", {Value::List({Value::Int(1), Value::String("a")})}), HasSubstr("TypeError: '<' not supported"));

@@ -1,7 +1,9 @@
 // Inside of the evaluator: the walk over open bytecode, shared by the families of files here.
 //
 //   value.cc            what a register holds            python_format.cc   Python's text of numbers and strings
-//   python_ops.cc       operators on static values       python_index.cc    truth, iteration, subscripts, len    augment.cc  x += y
+//   python_ops.cc       operators on static values       python_index.cc    truth, subscripts, len               augment.cc  x += y
+//   python_hash.cc      hash(), keys of dicts and sets   iterator.cc        iterators: for, next(), map, ...     itertools.cc
+//   python_repr.cc      repr(), str()
 //   python_methods.cc   str, list, dict, tuple methods   python_builtins.cc range, len, sorted, ...   math_builtins.cc  math.*, functools, ...
 //   classes.cc          classes, instances, exceptions   attributes.cc      getattr, setattr
 //   triton_builtins.cc  jit, autotune, Config, cdiv      triton_types.cc    attributes of dtypes
@@ -105,10 +107,25 @@ struct PartialObject : HostObject {
 
 // staticmethod, classmethod, property around a function, in a class body.
 struct MethodWrapper : HostObject {
-  enum class Kind { kStatic, kClass, kProperty } kind = Kind::kStatic;
+  enum class Kind { kStatic, kClass, kProperty, kCachedProperty } kind = Kind::kStatic;
   Value function;
+  Value setter;  // of a property, or absent
   std::string type_name() const override { return kind == Kind::kStatic ? "staticmethod" : kind == Kind::kClass ? "classmethod" : "property"; }
+  absl::StatusOr<Value> CallMethod(Evaluator& evaluator, absl::string_view name, const CallArgs& args, Loc loc) override;  // p.setter
+  absl::StatusOr<Value> GetAttr(Evaluator& evaluator, absl::string_view name, Loc loc) override;
   absl::StatusOr<Value> Call(Evaluator& evaluator, const CallArgs& args, Loc loc) override;
+};
+
+// functools.lru_cache around a function: results by their arguments, the oldest forgotten first.
+struct CacheObject : HostObject {
+  Value function;
+  Value results = MakeDict({});
+  int64_t most = -1;  // results that are kept; -1: all
+  int64_t hits = 0, misses = 0;
+  std::string type_name() const override { return "functools._lru_cache_wrapper"; }
+  absl::StatusOr<Value> Call(Evaluator& evaluator, const CallArgs& args, Loc loc) override;
+  absl::StatusOr<Value> CallMethod(Evaluator& evaluator, absl::string_view name, const CallArgs& args, Loc loc) override;
+  absl::StatusOr<Value> GetAttr(Evaluator& evaluator, absl::string_view name, Loc loc) override;
 };
 
 class Evaluator::Impl {
@@ -153,8 +170,9 @@ class Evaluator::Impl {
   std::string NameOfRegister(Frame& frame, isa::Reg reg) const;
   Loc LocOfRegister(Frame& frame, isa::Reg reg, Loc otherwise) const;
   Value ConstantValue(isa::ConstantId id);
-  absl::Status CountStep(Loc loc);
+  absl::Status CountStep(Loc loc, int64_t steps = 1);
   absl::Status CheckStack(Loc loc) const;
+  absl::Status CheckText(size_t bytes, Loc loc) const;                      // python_repr.cc: of a string that is being made
 
   // --- control.cc: control ops; the dynamic forms are in kernel_*.cc ---
   absl::Status RunIf(Frame& frame, const isa::Inst& inst, std::optional<Outcome>& outcome);
@@ -164,9 +182,11 @@ class Evaluator::Impl {
   absl::Status RunFor(Frame& frame, const isa::Inst& inst, std::optional<Outcome>& outcome);
   absl::Status RunWhile(Frame& frame, const isa::Inst& inst, std::optional<Outcome>& outcome);
   absl::Status RunCollect(Frame& frame, const isa::Inst& inst);
+  absl::StatusOr<Value> LazyCollect(const Frame& frame, const isa::Inst& inst, const Value& iterable);
   absl::Status RunAssert(Frame& frame, const isa::Inst& inst);
   absl::Status RunTry(Frame& frame, const isa::Inst& inst, std::optional<Outcome>& outcome);
   absl::Status RunWith(Frame& frame, const isa::Inst& inst, std::optional<Outcome>& outcome);
+  absl::Status AfterException(Frame& frame, const isa::Inst& inst);
   absl::Status RunRaise(Frame& frame, const isa::Inst& inst);
   absl::Status RunUnpack(Frame& frame, const isa::Inst& inst);
   absl::Status DefineResults(Frame& frame, const isa::Inst& inst, std::vector<Value> values);
@@ -240,7 +260,10 @@ class Evaluator::Impl {
   absl::StatusOr<bool> Contains(const Value& container, const Value& item, Loc loc);
   bool Identical(const Value& x, const Value& y) const;
   absl::StatusOr<bool> Truth(const Value& value, Loc loc);
-  absl::StatusOr<std::vector<Value>> Iterate(const Value& value, Loc loc);
+  absl::StatusOr<std::vector<Value>> Iterate(const Value& value, Loc loc);  // iterator.cc, like the two below
+  absl::StatusOr<Value> IteratorOf(const Value& value, Loc loc);            // iter(value)
+  // Until `visit` gives false.
+  absl::Status ForEach(const Value& iterable, Loc loc, absl::FunctionRef<absl::StatusOr<bool>(const Value& item)> visit);
   absl::StatusOr<Value> Index(const Value& object, const Value& subscript, Loc loc);
   absl::Status SetItem(const Value& object, const Value& subscript, const Value& value, Loc loc);
   absl::Status DeleteItem(const Value& object, const Value& subscript, Loc loc);
@@ -248,10 +271,25 @@ class Evaluator::Impl {
   absl::StatusOr<std::string> ToStr(const Value& value, Loc loc);    // str(), __str__ honoured
   absl::StatusOr<std::string> ToRepr(const Value& value, Loc loc);
 
+  // --- python_hash.cc: dicts and sets ---
+  absl::StatusOr<uint64_t> HashOf(const Value& value, Loc loc);
+  absl::StatusOr<std::optional<size_t>> FindKey(const PairTable& table, const Value& key, Loc loc);
+  absl::StatusOr<std::optional<size_t>> FindKey(const PairTable& table, const Value& key, uint64_t hash, Loc loc);
+  absl::StatusOr<std::optional<Value>> DictGet(const Value& dict, const Value& key, Loc loc);
+  absl::Status DictPut(const Value& dict, const Value& key, const Value& value, Loc loc);
+  absl::StatusOr<bool> SetAdd(const Value& set, const Value& item, Loc loc);  // was it new?
+  absl::StatusOr<Value> SetOf(const Value& iterable, bool frozen, Loc loc);
+  bool HasFlag(const Value& type, absl::string_view name) const;              // a class attribute that is True
+  std::optional<Value> DataFields(const Value& instance) const;               // of a dataclass that compares by its fields: them as a tuple
+  std::optional<Value> EnumNumber(const Value& value) const;                  // of a member of an enum that is also an int or a str: its value
+
   // --- attributes.cc, classes.cc ---
   absl::StatusOr<Value> GetAttr(const Value& object, absl::string_view name, bool kernel, Loc loc);
-  absl::Status SetAttr(const Value& object, absl::string_view name, const Value& value, Loc loc);
+  absl::Status SetAttr(const Value& object, absl::string_view name, const Value& value, Loc loc, bool by_object = false);  // object.__setattr__
+  absl::StatusOr<bool> SetByClass(const Value& object, absl::string_view name, const Value& value, Loc loc);
+  absl::Status DeleteAttr(const Value& object, absl::string_view name, Loc loc);
   absl::StatusOr<Value> MakeClass(absl::string_view name, std::vector<Value> bases, std::vector<std::pair<std::string, Value>> attributes, Loc loc);
+  absl::Status MakeMembers(const Value& type, Loc loc);   // of an enum
   absl::StatusOr<Value> Instantiate(const Value& type, const CallArgs& args, Loc loc);
   // The attribute in the class or its bases; null if there is none.
   const Value* FindInClass(const Value& type, absl::string_view name) const;
@@ -264,6 +302,12 @@ class Evaluator::Impl {
   absl::StatusOr<Value> ClassAttr(const Value& type, absl::string_view name, Loc loc);
   bool HasBase(const Value& type, absl::string_view path) const;   // a builtin of that path among its bases, at any depth
   Value ExceptionOf(const absl::Status& status);
+  void ForgetPending() { pending_ = Value(); }   // the exception behind an error that is dealt with
+  void SetPending(const Value& exception, const absl::Status& error) {   // an error goes on its way again
+    pending_ = exception;
+    pending_message_ = std::string(error.message());
+  }
+  int64_t IdOf(const Value& value);
 
   // --- methods of static values: python_methods.cc, triton_types.cc ---
   // kNotFound status (no payload) if the kind has no such method.
@@ -336,6 +380,8 @@ class Evaluator::Impl {
   std::set<GeneratorObject*> generators_;    // that have begun and are not over
   int64_t steps_ = 0;
   int entries_ = 0;
+  MemoryMeter* const meter_;
+  absl::flat_hash_map<const Payload*, int64_t> ids_;  // what id() gave
 };
 
 // Native builtins, by dotted path. Python's own are "builtins.len" and so on.
@@ -354,6 +400,7 @@ struct BuiltinRow {
 };
 absl::Span<const BuiltinRow> PythonBuiltins();   // python_builtins.cc
 absl::Span<const BuiltinRow> SequenceBuiltins(); // sequence_builtins.cc
+absl::Span<const BuiltinRow> IteratorBuiltins(); // itertools.cc
 absl::Span<const BuiltinRow> MathBuiltins();     // math_builtins.cc
 absl::Span<const BuiltinRow> TritonBuiltins();   // triton_builtins.cc
 absl::StatusOr<Value> ImportedBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);  // modules.cc
@@ -363,9 +410,14 @@ absl::StatusOr<Value> FindSpecBuiltin(Evaluator::Impl& impl, const CallArgs& arg
 // generator.cc
 absl::StatusOr<Value> NewGeneratorBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);
 absl::StatusOr<Value> YieldBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);
+absl::StatusOr<Value> SuppressBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);
+absl::StatusOr<Value> NullContextBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);
 absl::StatusOr<Value> ContextManagerBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);
+// nn_module.cc: methods of instances of torch.nn.Module, with the instance as first argument; null if it is no such method. And module(...).
+BuiltinFunction FindModuleMethod(const Evaluator::Impl& impl, const Value& object, absl::string_view name);
+absl::StatusOr<Value> CallModule(Evaluator::Impl& impl, const Value& module, const CallArgs& args, bool kernel, Loc loc);
 // The error of a with's body goes into the generator behind the context, if there is one; nullopt if not.
-std::optional<absl::Status> CloseContext(const Value& context, const absl::Status& error, Loc loc);
+std::optional<absl::Status> CloseContext(Evaluator::Impl& impl, const Value& context, const absl::Status& error, Loc loc);
 absl::StatusOr<Value> ExitBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);      // modules.cc
 
 // Attributes and methods of dtypes, pointer types and block types (triton_types.cc).
@@ -382,6 +434,8 @@ absl::Status CheckTupleSize(const Value& value, Loc loc);
 
 // iadd -> add; nullopt if the op is no augmented assignment.
 std::optional<isa::Op> PlainOperator(isa::Op op);
+
+inline constexpr size_t kMaxSequence = size_t{1} << 22;   // items of a list or tuple that one operation may make
 
 // --- small helpers ---
 inline Value Unboxed(const Value& value) { return value.is(ValueKind::kConstexpr) ? value.As<BoxPayload>()->inner : value; }

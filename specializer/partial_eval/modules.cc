@@ -43,7 +43,7 @@ bool IsStandardModule(absl::string_view root) { return std::find(std::begin(kSta
 
 // "triton.runtime" is a namespace because "triton.runtime.jit" is a function.
 bool IsNamespace(absl::string_view path) {
-  for (absl::Span<const BuiltinRow> rows : {PythonBuiltins(), SequenceBuiltins(), MathBuiltins(), TritonBuiltins()}) {
+  for (absl::Span<const BuiltinRow> rows : {PythonBuiltins(), SequenceBuiltins(), IteratorBuiltins(), MathBuiltins(), TritonBuiltins()}) {
     for (const BuiltinRow& row : rows) {
       if (row.path.size() > path.size() && row.path[path.size()] == '.' && absl::StartsWith(row.path, path)) return true;
     }
@@ -102,13 +102,20 @@ namespace {
 struct CellObject : HostObject {
   std::string name;
   Value value;
+  bool in_kernel = false;  // an error where it is used, if that is ever reached
   std::string type_name() const override { return "cell"; }
-  ~CellObject() override { Dispose({std::move(value)}); }
+  absl::Status NotInKernels(Loc loc) const {
+    return UnimplementedAt(loc, "'", name, "' is shared with a nested function, or assigned inside `try` or `with`, which is not supported in a kernel");
+  }
   absl::StatusOr<Value> GetAttr(Evaluator&, absl::string_view, Loc loc) override {
+    if (in_kernel) return NotInKernels(loc);
     if (value.absent() || value.is(ValueKind::kUnbound)) return InvalidAt(loc, "NameError: name '", name, "' is not defined here");
     return value;
   }
-  absl::Status SetAttr(Evaluator&, absl::string_view, const Value& given, Loc) override {
+  // An absent value: `del name`.
+  absl::Status SetAttr(Evaluator&, absl::string_view, const Value& given, Loc loc) override {
+    if (in_kernel) return NotInKernels(loc);
+    if (given.absent() && (value.absent() || value.is(ValueKind::kUnbound))) return InvalidAt(loc, "NameError: name '", name, "' is not defined here");
     value = given;
     return absl::OkStatus();
   }
@@ -118,9 +125,9 @@ struct CellObject : HostObject {
 
 absl::StatusOr<Value> CellBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "cell", 1, 1, loc));
-  if (impl.builtin_in_kernel()) return UnimplementedAt(loc, "'", args.positional[0].string(), "' is read by a nested function and assigned after it, which is not supported in a kernel");
   auto cell = std::make_shared<CellObject>();
   cell->name = args.positional[0].string();
+  cell->in_kernel = impl.builtin_in_kernel();
   return Value::Shared(ValueKind::kObject, std::move(cell));
 }
 

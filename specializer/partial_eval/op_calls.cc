@@ -58,6 +58,9 @@ bool TakesSpreadShape(Op op) { return op == Op::kReshape || op == Op::kBroadcast
 }  // namespace
 
 absl::Status CheckTupleSize(const Value& value, Loc loc) {
+  if (NestsDeeper(value, kMaxKernelNesting)) {
+    return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "a value in a kernel nests tuples more than ", kMaxKernelNesting, " deep");
+  }
   if (!value.is(ValueKind::kTuple) || value.items().size() <= kMaxKernelTuple) return absl::OkStatus();
   return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "a tuple of ", value.items().size(), " values in a kernel, the limit is ", kMaxKernelTuple);
 }

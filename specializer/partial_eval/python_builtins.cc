@@ -144,7 +144,14 @@ absl::StatusOr<Value> FormatOf(Impl& impl, const CallArgs& args, Loc loc) {
   const Value spec = Argument(args, 1, "");
   if (!spec.absent() && !spec.is(ValueKind::kString)) return InvalidAt(loc, "TypeError: format() argument 2 must be str, not ", impl.NameOfType(spec));
   Value value = args.positional[0];
-  if (value.is(ValueKind::kInstance)) {
+  if (std::optional<Value> number = impl.EnumNumber(value)) {
+    value = *number;
+  } else if (value.is(ValueKind::kInstance)) {
+    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> own, impl.CallDunder(value, "__format__", {spec.absent() ? Value::String("") : spec}, loc));
+    if (own.has_value()) return *std::move(own);
+    TILEVM_ASSIGN_OR_RETURN(std::string text, impl.ToStr(value, loc));
+    value = Value::String(std::move(text));
+  } else if (value.is(ValueKind::kList) || value.is(ValueKind::kTuple) || value.is(ValueKind::kDict) || value.is(ValueKind::kSet)) {
     TILEVM_ASSIGN_OR_RETURN(std::string text, impl.ToStr(value, loc));
     value = Value::String(std::move(text));
   } else if (value.is(ValueKind::kObject)) {
@@ -294,15 +301,37 @@ absl::StatusOr<Value> Callable(Impl& impl, const CallArgs& args, Loc loc) {
   switch (value.kind()) {
     case ValueKind::kFunction: case ValueKind::kJitFunction: case ValueKind::kBoundMethod: case ValueKind::kBuiltin: case ValueKind::kClass: return Value::Bool(true);
     case ValueKind::kInstance: return Value::Bool(impl.FindInClass(value.As<InstancePayload>()->type, "__call__") != nullptr);
-    case ValueKind::kObject: return Value::Bool(dynamic_cast<PartialObject*>(value.As<HostObject>()) != nullptr || dynamic_cast<MethodWrapper*>(value.As<HostObject>()) != nullptr);
+    case ValueKind::kObject: return Value::Bool(dynamic_cast<PartialObject*>(value.As<HostObject>()) != nullptr || dynamic_cast<MethodWrapper*>(value.As<HostObject>()) != nullptr ||
+                                                      dynamic_cast<CacheObject*>(value.As<HostObject>()) != nullptr);
     default: return Value::Bool(false);
   }
 }
 
-absl::StatusOr<Value> Id(Impl&, const CallArgs& args, Loc loc) {
+absl::StatusOr<Value> Id(Impl& impl, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "id", 1, 1, loc));
-  // An address would differ from run to run; a program only compares ids, so text that is equal for the same value serves.
-  return Value::Int(static_cast<int64_t>(std::hash<std::string>()(Repr(args.positional[0])) >> 1));
+  return Value::Int(impl.IdOf(args.positional[0]));
+}
+
+absl::StatusOr<Value> Hash(Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "hash", 1, 1, loc));
+  TILEVM_ASSIGN_OR_RETURN(uint64_t hash, impl.HashOf(args.positional[0], loc));
+  const Value value = Unboxed(args.positional[0]);
+  const bool small = value.is(ValueKind::kInt) && value.int_value() > -2 && value.int_value() < INT32_MAX;  // as Python has them
+  return small ? value : Value::Int(static_cast<int64_t>(hash >> 1));
+}
+
+absl::StatusOr<Value> DelAttrOf(Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "delattr", 2, 2, loc));
+  TILEVM_ASSIGN_OR_RETURN(std::string name, AttributeName(impl, args, "delattr", loc));
+  TILEVM_RETURN_IF_ERROR(impl.DeleteAttr(args.positional[0], name, loc));
+  return Value::None();
+}
+
+absl::StatusOr<Value> ObjectSetAttr(Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "object.__setattr__", 3, 3, loc));
+  TILEVM_ASSIGN_OR_RETURN(std::string name, AttributeName(impl, args, "object.__setattr__", loc));
+  TILEVM_RETURN_IF_ERROR(impl.SetAttr(args.positional[0], name, args.positional[2], loc, true));
+  return Value::None();
 }
 
 absl::StatusOr<Value> Print(Impl& impl, const CallArgs& args, Loc loc) {
@@ -336,19 +365,25 @@ absl::StatusOr<Value> Property(Impl& impl, const CallArgs& args, Loc loc) {
   return wrapper;
 }
 
+// `x.setter`, called with the function.
+absl::StatusOr<Value> PropertyPart(Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "setter", 3, 3, loc));
+  return args.positional[0].As<HostObject>()->CallMethod(impl.self(), args.positional[1].string(), CallArgs{{args.positional[2]}, {}}, loc);
+}
+
 constexpr BuiltinRow kRows[] = {
     {"builtins.int", Int}, {"builtins.float", Float}, {"builtins.bool", Bool}, {"builtins.str", StrOf}, {"builtins.repr", ReprOf}, {"builtins.format", FormatOf},
     {"builtins.abs", Abs}, {"builtins.round", Round}, {"builtins.divmod", DivMod}, {"builtins.pow", Pow}, {"builtins.hex", Digits<16>}, {"builtins.bin", Digits<2>},
     {"builtins.oct", Digits<8>}, {"builtins.chr", Chr}, {"builtins.ord", Ord}, {"builtins.type", Type}, {"builtins.isinstance", IsInstanceOf},
     {"builtins.issubclass", IsSubclassOf}, {"builtins.getattr", GetAttrOf}, {"builtins.hasattr", HasAttrOf}, {"builtins.setattr", SetAttrOf},
-    {"builtins.callable", Callable}, {"builtins.id", Id}, {"builtins.hash", Id}, {"builtins.print", Print}, {"builtins.staticmethod", StaticMethod},
-    {"builtins.classmethod", ClassMethod}, {"builtins.property", Property},
+    {"builtins.callable", Callable}, {"builtins.id", Id}, {"builtins.hash", Hash}, {"builtins.delattr", DelAttrOf}, {"builtins.object.__setattr__", ObjectSetAttr}, {"builtins.print", Print}, {"builtins.staticmethod", StaticMethod},
+    {"builtins.classmethod", ClassMethod}, {"builtins.property", Property}, {"tilevm.property_part", PropertyPart},
 };
 
 const absl::flat_hash_map<absl::string_view, BuiltinFunction>& Registry() {
   static const auto* const registry = [] {
     auto* map = new absl::flat_hash_map<absl::string_view, BuiltinFunction>;
-    for (absl::Span<const BuiltinRow> rows : {PythonBuiltins(), SequenceBuiltins(), MathBuiltins(), TritonBuiltins()}) {
+    for (absl::Span<const BuiltinRow> rows : {PythonBuiltins(), SequenceBuiltins(), IteratorBuiltins(), MathBuiltins(), TritonBuiltins()}) {
       for (const BuiltinRow& row : rows) map->emplace(row.path, row.function);
     }
     return map;

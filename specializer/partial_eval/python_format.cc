@@ -270,7 +270,8 @@ absl::StatusOr<std::string> FormatValue(const Value& given, absl::string_view sp
   return Pad(spec, "", text, '<');
 }
 
-absl::StatusOr<std::string> PercentFormat(absl::string_view text, const Value& value, Loc loc) {
+absl::StatusOr<std::string> PercentFormat(absl::string_view text, const Value& value, Loc loc,
+                                          absl::FunctionRef<absl::StatusOr<std::string>(const Value& value, bool as_repr)> to_text) {
   std::string out;
   size_t used = 0;
   size_t count = value.is(ValueKind::kTuple) ? value.items().size() : 1;
@@ -303,7 +304,8 @@ absl::StatusOr<std::string> PercentFormat(absl::string_view text, const Value& v
     const Value& item = value.is(ValueKind::kTuple) ? value.items()[used] : value;
     ++used;
     if (spec.type == 's' || spec.type == 'r') {
-      std::string piece = spec.type == 's' ? Str(item) : Repr(item);
+      TILEVM_ASSIGN_OR_RETURN(std::string piece, to_text(item, spec.type == 'r'));
+      if (out.size() + piece.size() > kMaxText) return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "MemoryError: a string of more than ", kMaxText, " bytes");
       if (spec.precision >= 0) piece.resize(std::min(piece.size(), static_cast<size_t>(spec.precision)));
       out += Pad(spec, "", piece, '>');
       continue;

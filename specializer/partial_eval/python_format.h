@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "isa/types.h"
+#include "absl/functional/function_ref.h"
 #include "specializer/partial_eval/value.h"
 
 namespace tilevm::specializer {
@@ -19,8 +20,10 @@ std::string TritonTypeName(isa::DType dtype);      // "fp32", "int1", "bf16", "f
 
 // format(value, spec), as in f"{value:spec}".
 absl::StatusOr<std::string> FormatValue(const Value& value, absl::string_view spec, Loc loc);
-// text % value: %d %i %s %r %f %e %g %x %o %c %%.
-absl::StatusOr<std::string> PercentFormat(absl::string_view text, const Value& value, Loc loc);
+// text % value: %d %i %s %r %f %e %g %x %o %c %%. `to_text` gives str() or, if the flag is set, repr() of a value.
+absl::StatusOr<std::string> PercentFormat(absl::string_view text, const Value& value, Loc loc,
+                                          absl::FunctionRef<absl::StatusOr<std::string>(const Value& value, bool as_repr)> to_text);
+inline constexpr size_t kMaxText = size_t{1} << 26;  // bytes of a string that one operation may make
 
 }  // namespace tilevm::specializer
 

@@ -14,11 +14,6 @@ using isa::Op;
 
 namespace {
 
-constexpr int64_t kMaxItems = int64_t{1} << 22;  // of one range or slice spelled out
-constexpr size_t kMaxGenerated = size_t{1} << 16;   // of one generator spelled out; a `for` takes as many as it likes
-
-bool IsSet(const Value& value) { return value.is(ValueKind::kList) && value.As<ItemsPayload>()->class_name == "set"; }
-
 struct SliceBounds {
   int64_t start, step, count;
 };
@@ -61,6 +56,8 @@ absl::StatusOr<int64_t> RangeLength(const RangePayload& range, Loc loc) {
   return span <= 0 ? 0 : static_cast<int64_t>(std::min<absl::int128>((span + stride - 1) / stride, std::numeric_limits<int64_t>::max()));
 }
 
+absl::Status KeyError(const Value& key, Loc loc) { return InvalidAt(loc, "KeyError: ", Repr(key)); }
+
 }  // namespace
 
 absl::StatusOr<int64_t> ToIndex(const Value& given, absl::string_view what, Loc loc) {
@@ -78,8 +75,11 @@ bool Evaluator::Impl::Identical(const Value& a, const Value& b) const {
   if (x.is_tensor() || y.is_tensor()) return x.kind() == y.kind() && x.tensor() == y.tensor();
   if (x.kind() != y.kind()) return false;
   switch (x.kind()) {
-    case ValueKind::kTuple: case ValueKind::kList: case ValueKind::kDict: case ValueKind::kInstance: case ValueKind::kObject:
+    case ValueKind::kTuple: case ValueKind::kList: case ValueKind::kDict: case ValueKind::kSet: case ValueKind::kInstance: case ValueKind::kObject:
       return x.payload() == y.payload() || (x.is(ValueKind::kTuple) && x.items().empty() && y.items().empty());
+    case ValueKind::kFloat:
+      if (x.float_value() != x.float_value()) return y.float_value() != y.float_value();  // a NaN is itself, as one object in Python is
+      return StaticEqual(x, y);
     default: return StaticEqual(x, y);
   }
 }
@@ -92,6 +92,7 @@ absl::StatusOr<bool> Evaluator::Impl::Truth(const Value& value, Loc loc) {
     case ValueKind::kString: return !value.string().empty();
     case ValueKind::kTuple: case ValueKind::kList: return !value.items().empty();
     case ValueKind::kDict: return !value.As<DictPayload>()->entries.empty();
+    case ValueKind::kSet: return !value.As<SetPayload>()->items.empty();
     case ValueKind::kRange: {
       TILEVM_ASSIGN_OR_RETURN(int64_t length, RangeLength(*value.As<RangePayload>(), loc));
       return length > 0;
@@ -103,9 +104,13 @@ absl::StatusOr<bool> Evaluator::Impl::Truth(const Value& value, Loc loc) {
       return true;
     case ValueKind::kInstance: {
       TILEVM_ASSIGN_OR_RETURN(std::optional<Value> truth, CallDunder(value, "__bool__", {}, loc));
-      if (truth.has_value()) return Truth(*truth, loc);
+      if (truth.has_value() && truth->is(ValueKind::kBool)) return truth->bool_value();
+      if (truth.has_value()) return InvalidAt(loc, "TypeError: __bool__ should return bool, returned ", NameOfType(*truth));
       TILEVM_ASSIGN_OR_RETURN(std::optional<Value> length, CallDunder(value, "__len__", {}, loc));
-      if (length.has_value()) return Truth(*length, loc);
+      if (length.has_value()) {
+        TILEVM_ASSIGN_OR_RETURN(int64_t count, ToIndex(*length, "__len__", loc));
+        return count != 0;
+      }
       return true;
     }
     case ValueKind::kTensor: case ValueKind::kBlockPtr: case ValueKind::kDescriptor:
@@ -115,73 +120,16 @@ absl::StatusOr<bool> Evaluator::Impl::Truth(const Value& value, Loc loc) {
   }
 }
 
-absl::StatusOr<std::vector<Value>> Evaluator::Impl::Iterate(const Value& value, Loc loc) {
-  switch (value.kind()) {
-    case ValueKind::kTuple: case ValueKind::kList: return value.items();
-    case ValueKind::kDict: {
-      std::vector<Value> keys;
-      for (const auto& [key, item] : value.As<DictPayload>()->entries) keys.push_back(key);
-      return keys;
-    }
-    case ValueKind::kString: {
-      std::vector<Value> characters;
-      const std::string& text = value.string();
-      for (size_t i = 0; i < text.size();) {
-        size_t size = 1;  // a UTF-8 character
-        while (i + size < text.size() && (static_cast<unsigned char>(text[i + size]) & 0xc0) == 0x80) ++size;
-        characters.push_back(Value::String(text.substr(i, size)));
-        i += size;
-      }
-      return characters;
-    }
-    case ValueKind::kRange: {
-      const auto* range = value.As<RangePayload>();
-      TILEVM_ASSIGN_OR_RETURN(int64_t length, RangeLength(*range, loc));
-      if (length > kMaxItems) return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "a range of ", length, " items is spelled out; the limit is ", kMaxItems);
-      std::vector<Value> items;
-      items.reserve(static_cast<size_t>(length));
-      absl::int128 at = range->start.int_value();
-      for (int64_t i = 0; i < length; ++i, at += range->step.int_value()) items.push_back(Value::Int(at));
-      return items;
-    }
-    case ValueKind::kConstexpr: return Iterate(value.As<BoxPayload>()->inner, loc);
-    case ValueKind::kSpread: return Iterate(value.As<BoxPayload>()->inner, loc);
-    case ValueKind::kInstance: {
-      TILEVM_ASSIGN_OR_RETURN(std::optional<Value> iterator, CallDunder(value, "__iter__", {}, loc));
-      if (iterator.has_value() && !iterator->is(ValueKind::kInstance)) return Iterate(*iterator, loc);
-      break;
-    }
-    case ValueKind::kObject: {
-      if (GeneratorObject* generator = AsGenerator(value)) {
-        std::vector<Value> items;
-        while (true) {
-          TILEVM_ASSIGN_OR_RETURN(std::optional<Value> item, generator->Next(loc));
-          if (!item.has_value()) return items;
-          items.push_back(*std::move(item));
-          if (items.size() > kMaxGenerated) return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "a generator is spelled out; the limit is ", kMaxGenerated, " items");
-        }
-      }
-      auto* object = value.As<HostObject>();
-      TILEVM_ASSIGN_OR_RETURN(int64_t length, object->Length(*self_, loc));
-      if (length > kMaxItems) return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "iterating over ", length, " items; the limit is ", kMaxItems);
-      std::vector<Value> items;
-      for (int64_t i = 0; i < length; ++i) {
-        TILEVM_ASSIGN_OR_RETURN(Value item, object->Index(*self_, Value::Int(i), loc));
-        items.push_back(std::move(item));
-      }
-      return items;
-    }
-    default: break;
-  }
-  return InvalidAt(loc, "TypeError: '", NameOfType(value), "' object is not iterable");
-}
-
 absl::StatusOr<bool> Evaluator::Impl::Contains(const Value& container, const Value& item, Loc loc) {
   switch (container.kind()) {
     case ValueKind::kString:
       if (!item.is(ValueKind::kString)) return InvalidAt(loc, "TypeError: 'in <string>' requires string as left operand, not ", NameOfType(item));
       return absl::StrContains(container.string(), item.string());
-    case ValueKind::kDict: return DictFind(*container.As<DictPayload>(), item) != nullptr;
+    case ValueKind::kDict: case ValueKind::kSet: {
+      const PairTable& table = container.is(ValueKind::kDict) ? container.As<DictPayload>()->entries : container.As<SetPayload>()->items;
+      TILEVM_ASSIGN_OR_RETURN(std::optional<size_t> place, FindKey(table, item, loc));
+      return place.has_value();
+    }
     case ValueKind::kConstexpr: return Contains(container.As<BoxPayload>()->inner, item, loc);
     case ValueKind::kRange: {
       if (!item.is(ValueKind::kInt) && !item.is(ValueKind::kBool)) return false;
@@ -202,12 +150,12 @@ absl::StatusOr<bool> Evaluator::Impl::Contains(const Value& container, const Val
     }
     default: break;
   }
-  TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, Iterate(container, loc));
-  for (const Value& other : items) {
-    TILEVM_ASSIGN_OR_RETURN(bool equal, Equals(other, item, loc));
-    if (equal) return true;
-  }
-  return false;
+  bool found = false;
+  TILEVM_RETURN_IF_ERROR(ForEach(container, loc, [&](const Value& other) -> absl::StatusOr<bool> {
+    TILEVM_ASSIGN_OR_RETURN(found, Identical(other, item) ? true : Equals(other, item, loc));
+    return !found;
+  }));
+  return found;
 }
 
 absl::StatusOr<int64_t> Evaluator::Impl::Length(const Value& value, Loc loc) {
@@ -219,6 +167,10 @@ absl::StatusOr<int64_t> Evaluator::Impl::Length(const Value& value, Loc loc) {
     }
     case ValueKind::kTuple: case ValueKind::kList: return static_cast<int64_t>(value.items().size());
     case ValueKind::kDict: return static_cast<int64_t>(value.As<DictPayload>()->entries.size());
+    case ValueKind::kSet: return static_cast<int64_t>(value.As<SetPayload>()->items.size());
+    case ValueKind::kClass:
+      if (const Value* members = FindInClass(value, "__members__")) return static_cast<int64_t>(members->items().size());
+      break;
     case ValueKind::kRange: return RangeLength(*value.As<RangePayload>(), loc);
     case ValueKind::kConstexpr: return Length(value.As<BoxPayload>()->inner, loc);
     case ValueKind::kObject: return value.As<HostObject>()->Length(*self_, loc);
@@ -236,7 +188,6 @@ absl::StatusOr<Value> Evaluator::Impl::Index(const Value& object, const Value& g
   const Value subscript = Unboxed(given);
   switch (object.kind()) {
     case ValueKind::kTuple: case ValueKind::kList: {
-      if (IsSet(object)) break;
       const std::vector<Value>& items = object.items();
       const int64_t size = static_cast<int64_t>(items.size());
       if (subscript.is(ValueKind::kSlice)) {
@@ -251,32 +202,62 @@ absl::StatusOr<Value> Evaluator::Impl::Index(const Value& object, const Value& g
       return items[static_cast<size_t>(at)];
     }
     case ValueKind::kString: {
-      TILEVM_ASSIGN_OR_RETURN(std::vector<Value> characters, Iterate(object, loc));
-      const int64_t size = static_cast<int64_t>(characters.size());
+      const std::string& text = object.string();
+      std::vector<size_t> starts;  // of its characters, if they are not bytes
+      TILEVM_ASSIGN_OR_RETURN(const int64_t size, Length(object, loc));
+      if (static_cast<size_t>(size) != text.size()) {
+        for (size_t i = 0; i < text.size(); ++i) {
+          if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) starts.push_back(i);
+        }
+        starts.push_back(text.size());
+      }
+      const auto character = [&](int64_t i) {
+        const size_t at = static_cast<size_t>(i);
+        return starts.empty() ? text.substr(at, 1) : text.substr(starts[at], starts[at + 1] - starts[at]);
+      };
       if (subscript.is(ValueKind::kSlice)) {
         TILEVM_ASSIGN_OR_RETURN(SliceBounds bounds, Resolve(*subscript.As<SlicePayload>(), size, loc));
+        if (starts.empty() && bounds.step == 1) return Value::String(text.substr(std::min(text.size(), static_cast<size_t>(bounds.start)), static_cast<size_t>(bounds.count)));
         std::string part;
-        for (int64_t i = 0; i < bounds.count; ++i) part += characters[static_cast<size_t>(bounds.start + i * bounds.step)].string();
+        for (int64_t i = 0; i < bounds.count; ++i) part += character(bounds.start + i * bounds.step);
         return Value::String(std::move(part));
       }
       TILEVM_ASSIGN_OR_RETURN(int64_t at, Position(subscript, size, "string", loc));
-      return characters[static_cast<size_t>(at)];
+      return Value::String(character(at));
     }
     case ValueKind::kDict: {
-      Value* found = DictFind(*object.As<DictPayload>(), subscript);
-      if (found != nullptr) return *found;
+      TILEVM_ASSIGN_OR_RETURN(std::optional<Value> found, DictGet(object, subscript, loc));
+      if (found.has_value()) return *std::move(found);
       const Value factory = object.As<DictPayload>()->factory;
-      if (factory.absent_or_none()) return InvalidAt(loc, "KeyError: ", Repr(subscript));
+      if (factory.absent_or_none()) return KeyError(subscript, loc);
       TILEVM_ASSIGN_OR_RETURN(Value made, CallHost(factory, {}, loc));
       TILEVM_RETURN_IF_ERROR(SetItem(object, subscript, made, loc));
       return made;
     }
     case ValueKind::kRange: {
-      TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, Iterate(object, loc));
-      TILEVM_ASSIGN_OR_RETURN(int64_t at, Position(subscript, static_cast<int64_t>(items.size()), "range", loc));
-      return items[static_cast<size_t>(at)];
+      const auto* range = object.As<RangePayload>();
+      TILEVM_ASSIGN_OR_RETURN(int64_t length, RangeLength(*range, loc));
+      const absl::int128 start = range->start.int_value(), step = range->step.int_value();
+      if (subscript.is(ValueKind::kSlice)) {
+        TILEVM_ASSIGN_OR_RETURN(SliceBounds bounds, Resolve(*subscript.As<SlicePayload>(), length, loc));
+        auto part = std::make_shared<RangePayload>();
+        part->start = Value::Int(start + step * bounds.start);
+        part->stop = Value::Int(start + step * (bounds.start + absl::int128(bounds.step) * bounds.count));
+        part->step = Value::Int(step * bounds.step);
+        return Value::Shared(ValueKind::kRange, std::move(part));
+      }
+      TILEVM_ASSIGN_OR_RETURN(int64_t at, Position(subscript, length, "range object", loc));
+      return Value::Int(start + step * at);
     }
     case ValueKind::kConstexpr: return Index(object.As<BoxPayload>()->inner, subscript, loc);
+    case ValueKind::kClass:
+      if (const Value* members = FindInClass(object, "__members__")) {
+        for (const Value& member : members->items()) {
+          if (StaticEqual(member.As<InstancePayload>()->attributes[0].second, subscript)) return member;
+        }
+        return KeyError(subscript, loc);
+      }
+      return object;
     case ValueKind::kObject: return object.As<HostObject>()->Index(*self_, subscript, loc);
     case ValueKind::kInstance: {
       TILEVM_ASSIGN_OR_RETURN(std::optional<Value> item, CallDunder(object, "__getitem__", {subscript}, loc));
@@ -294,7 +275,7 @@ absl::StatusOr<Value> Evaluator::Impl::Index(const Value& object, const Value& g
       return Value::Shared(ValueKind::kBoundMethod, std::move(launcher));
     }
     // Type hints are kept as text, but `list[int]` and `Optional[int]` may also stand in an expression.
-    case ValueKind::kBuiltin: case ValueKind::kClass: return object;
+    case ValueKind::kBuiltin: return object;
     default: break;
   }
   return InvalidAt(loc, "TypeError: '", NameOfType(object), "' object is not subscriptable");
@@ -304,15 +285,19 @@ absl::Status Evaluator::Impl::SetItem(const Value& object, const Value& given, c
   const Value subscript = Unboxed(given);
   switch (object.kind()) {
     case ValueKind::kList: {
+      std::vector<Value> part;
+      if (subscript.is(ValueKind::kSlice)) {
+        TILEVM_ASSIGN_OR_RETURN(part, Iterate(value, loc));  // which may change the list
+      }
       std::vector<Value>& items = object.mutable_items();
       const int64_t size = static_cast<int64_t>(items.size());
       if (subscript.is(ValueKind::kSlice)) {
         TILEVM_ASSIGN_OR_RETURN(SliceBounds bounds, Resolve(*subscript.As<SlicePayload>(), size, loc));
-        TILEVM_ASSIGN_OR_RETURN(std::vector<Value> part, Iterate(value, loc));
         if (bounds.step == 1) {
           const auto first = items.begin() + std::min(bounds.start, size);
           items.erase(first, first + bounds.count);
           items.insert(items.begin() + std::min(bounds.start, size), part.begin(), part.end());
+          object.As<ItemsPayload>()->Recount();
           return absl::OkStatus();
         }
         if (static_cast<int64_t>(part.size()) != bounds.count) return InvalidAt(loc, "ValueError: ", part.size(), " values for a slice of ", bounds.count);
@@ -323,16 +308,7 @@ absl::Status Evaluator::Impl::SetItem(const Value& object, const Value& given, c
       items[static_cast<size_t>(at)] = value;
       return absl::OkStatus();
     }
-    case ValueKind::kDict: {
-      if (subscript.is(ValueKind::kList) || subscript.is(ValueKind::kDict)) return InvalidAt(loc, "TypeError: unhashable type: '", NameOfType(subscript), "'");
-      auto* dict = object.As<DictPayload>();
-      if (Value* found = DictFind(*dict, subscript)) {
-        *found = value;
-      } else {
-        dict->entries.emplace_back(subscript, value);
-      }
-      return absl::OkStatus();
-    }
+    case ValueKind::kDict: return DictPut(object, subscript, value, loc);
     case ValueKind::kObject: return object.As<HostObject>()->SetItem(*self_, subscript, value, loc);
     case ValueKind::kInstance: {
       TILEVM_ASSIGN_OR_RETURN(std::optional<Value> done, CallDunder(object, "__setitem__", {subscript, value}, loc));
@@ -346,13 +322,15 @@ absl::Status Evaluator::Impl::SetItem(const Value& object, const Value& given, c
 
 absl::Status Evaluator::Impl::DeleteItem(const Value& object, const Value& subscript, Loc loc) {
   if (object.is(ValueKind::kDict)) {
-    auto& entries = object.As<DictPayload>()->entries;
-    for (size_t i = 0; i < entries.size(); ++i) {
-      if (!StaticEqual(entries[i].first, subscript)) continue;
-      entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(i));
-      return absl::OkStatus();
-    }
-    return InvalidAt(loc, "KeyError: ", Repr(subscript));
+    PairTable& entries = object.As<DictPayload>()->entries;
+    TILEVM_ASSIGN_OR_RETURN(std::optional<size_t> place, FindKey(entries, subscript, loc));
+    if (!place.has_value()) return KeyError(subscript, loc);
+    entries.EraseAt(*place);
+    return absl::OkStatus();
+  }
+  if (object.is(ValueKind::kInstance)) {
+    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> done, CallDunder(object, "__delitem__", {subscript}, loc));
+    if (done.has_value()) return absl::OkStatus();
   }
   if (object.is(ValueKind::kList)) {
     std::vector<Value>& items = object.mutable_items();
@@ -362,26 +340,6 @@ absl::Status Evaluator::Impl::DeleteItem(const Value& object, const Value& subsc
     return absl::OkStatus();
   }
   return InvalidAt(loc, "TypeError: '", NameOfType(object), "' object does not support item deletion");
-}
-
-absl::StatusOr<std::string> Evaluator::Impl::ToStr(const Value& value, Loc loc) {
-  if (value.is(ValueKind::kInstance)) {
-    for (const char* name : {"__str__", "__repr__"}) {
-      TILEVM_ASSIGN_OR_RETURN(std::optional<Value> text, CallDunder(value, name, {}, loc));
-      if (text.has_value() && text->is(ValueKind::kString)) return text->string();
-    }
-  }
-  if (IsTyped(value)) return NameOfType(value);
-  return Str(value);
-}
-
-absl::StatusOr<std::string> Evaluator::Impl::ToRepr(const Value& value, Loc loc) {
-  if (value.is(ValueKind::kInstance)) {
-    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> text, CallDunder(value, "__repr__", {}, loc));
-    if (text.has_value() && text->is(ValueKind::kString)) return text->string();
-  }
-  if (IsTyped(value)) return NameOfType(value);
-  return Repr(value);
 }
 
 }  // namespace tilevm::specializer

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "specializer/partial_eval/impl.h"
 #include "specializer/partial_eval/python_format.h"
 
@@ -154,9 +155,12 @@ absl::StatusOr<Value> Partition(const MethodCall& c) {
 absl::StatusOr<Value> JoinText(const MethodCall& c) {
   TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
   TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, c.impl.Iterate(c.args.positional[0], c.loc));
-  std::vector<std::string> parts;
+  std::vector<absl::string_view> parts;
+  size_t size = 0;
   for (size_t i = 0; i < items.size(); ++i) {
     if (!items[i].is(ValueKind::kString)) return InvalidAt(c.loc, "TypeError: sequence item ", i, ": expected str instance, ", c.impl.NameOfType(items[i]), " found");
+    size += items[i].string().size() + c.self.string().size();
+    TILEVM_RETURN_IF_ERROR(c.impl.CheckText(size, c.loc));
     parts.push_back(items[i].string());
   }
   return Value::String(absl::StrJoin(parts, c.self.string()));
@@ -170,13 +174,28 @@ absl::StatusOr<Value> Replace(const MethodCall& c) {
   if (c.count() == 3) {
     TILEVM_ASSIGN_OR_RETURN(limit, ToIndex(c.args.positional[2], "count", c.loc));
   }
-  if (from.empty()) return UnimplementedAt(c.loc, "replace of an empty string");
   std::string out;
   absl::string_view text = c.self.string();
+  if (from.empty()) {  // before every character, and at the end
+    for (size_t i = 0; i <= text.size() && limit != 0; ++i) {
+      const bool starts = i == text.size() || (static_cast<unsigned char>(text[i]) & 0xc0) != 0x80;
+      if (starts) out += to;
+      if (starts && limit > 0) --limit;
+      if (i < text.size()) out += text[i];
+      if (i == text.size() || limit == 0) {
+        absl::StrAppend(&out, i < text.size() ? text.substr(i + 1) : "");
+        break;
+      }
+      TILEVM_RETURN_IF_ERROR(c.impl.CheckText(out.size(), c.loc));
+    }
+    if (limit == 0 && out.empty()) out = std::string(text);
+    return Value::String(std::move(out));
+  }
   while (limit != 0) {
     const size_t at = text.find(from);
     if (at == absl::string_view::npos) break;
     absl::StrAppend(&out, text.substr(0, at), to);
+    TILEVM_RETURN_IF_ERROR(c.impl.CheckText(out.size(), c.loc));
     text.remove_prefix(at + from.size());
     if (limit > 0) --limit;
   }
@@ -295,6 +314,7 @@ absl::StatusOr<Value> FormatText(const MethodCall& c) {
     }
     TILEVM_ASSIGN_OR_RETURN(Value piece, c.impl.CallBuiltin("builtins.format", CallArgs{{value, Value::String(std::string(spec))}, {}}, false, c.loc));
     out += piece.string();
+    TILEVM_RETURN_IF_ERROR(c.impl.CheckText(out.size(), c.loc));
   }
   return Value::String(std::move(out));
 }
@@ -306,12 +326,14 @@ absl::StatusOr<Value> Itself(const MethodCall& c) { return c.self; }
 absl::StatusOr<Value> Append(const MethodCall& c) {
   TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
   c.self.mutable_items().push_back(c.args.positional[0]);
+  c.self.As<ItemsPayload>()->Recount();
   return Value::None();
 }
 absl::StatusOr<Value> Extend(const MethodCall& c) {
   TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
   TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, c.impl.Iterate(c.args.positional[0], c.loc));
   c.self.mutable_items().insert(c.self.mutable_items().end(), items.begin(), items.end());
+  c.self.As<ItemsPayload>()->Recount();
   return Value::None();
 }
 absl::StatusOr<Value> Insert(const MethodCall& c) {
@@ -321,6 +343,7 @@ absl::StatusOr<Value> Insert(const MethodCall& c) {
   const int64_t size = static_cast<int64_t>(items.size());
   if (at < 0) at = std::max<int64_t>(0, at + size);
   items.insert(items.begin() + std::min(at, size), c.args.positional[1]);
+  c.self.As<ItemsPayload>()->Recount();
   return Value::None();
 }
 absl::StatusOr<Value> Pop(const MethodCall& c) {
@@ -370,6 +393,7 @@ absl::StatusOr<Value> Sort(const MethodCall& c) {
   args.positional.insert(args.positional.begin(), c.self);
   TILEVM_ASSIGN_OR_RETURN(Value sorted, c.impl.CallBuiltin("builtins.sorted", args, false, c.loc));
   c.self.mutable_items() = sorted.items();
+  c.self.As<ItemsPayload>()->Recount();
   return Value::None();
 }
 absl::StatusOr<Value> Reverse(const MethodCall& c) {
@@ -377,10 +401,12 @@ absl::StatusOr<Value> Reverse(const MethodCall& c) {
   return Value::None();
 }
 absl::StatusOr<Value> ClearList(const MethodCall& c) {
-  c.self.mutable_items().clear();
+  // What the items hold may be the list itself: they go when it is empty.
+  const std::vector<Value> items = std::exchange(c.self.mutable_items(), {});
+  c.self.As<ItemsPayload>()->Recount();
   return Value::None();
 }
-absl::StatusOr<Value> CopyList(const MethodCall& c) { return Value::Shared(ValueKind::kList, std::make_shared<ItemsPayload>(*c.self.As<ItemsPayload>())); }
+absl::StatusOr<Value> CopyList(const MethodCall& c) { return Value::List(c.self.items()); }
 
 absl::StatusOr<Value> ReplaceFields(const MethodCall& c) {
   auto copy = std::make_shared<ItemsPayload>(*c.self.As<ItemsPayload>());
@@ -400,44 +426,79 @@ absl::StatusOr<Value> AsDict(const MethodCall& c) {
 
 // --- set ---
 
+SetPayload& SetOf(const MethodCall& c) { return *c.self.As<SetPayload>(); }
+
 absl::StatusOr<Value> AddToSet(const MethodCall& c) {
   TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
-  TILEVM_ASSIGN_OR_RETURN(bool known, c.impl.Contains(c.self, c.args.positional[0], c.loc));
-  if (!known) c.self.mutable_items().push_back(c.args.positional[0]);
+  TILEVM_RETURN_IF_ERROR(c.impl.SetAdd(c.self, c.args.positional[0], c.loc).status());
   return Value::None();
 }
+// discard, remove
 absl::StatusOr<Value> Discard(const MethodCall& c) {
-  RemoveItem(c).status().IgnoreError();
+  TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
+  TILEVM_ASSIGN_OR_RETURN(std::optional<size_t> place, c.impl.FindKey(SetOf(c).items, c.args.positional[0], c.loc));
+  if (!place.has_value() && c.name == "remove") return InvalidAt(c.loc, "KeyError: ", Repr(c.args.positional[0]));
+  if (place.has_value()) SetOf(c).items.EraseAt(*place);
   return Value::None();
 }
-absl::StatusOr<Value> Combine(const MethodCall& c) {
-  TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
-  TILEVM_ASSIGN_OR_RETURN(Value other, c.impl.CallBuiltin("builtins.set", CallArgs{{c.args.positional[0]}, {}}, false, c.loc));
-  std::vector<Value> result;
-  const bool in_both = c.name == "intersection", either = c.name == "union" || c.name == "update";
-  for (const Value& item : c.self.items()) {
-    TILEVM_ASSIGN_OR_RETURN(bool shared, c.impl.Contains(other, item, c.loc));
-    if (either || shared == in_both) result.push_back(item);
-  }
-  if (either || c.name == "symmetric_difference") {
-    for (const Value& item : other.items()) {
-      TILEVM_ASSIGN_OR_RETURN(bool shared, c.impl.Contains(c.self, item, c.loc));
-      if (!shared) result.push_back(item);
-    }
-  }
-  if (c.name == "update") {
-    c.self.mutable_items() = std::move(result);
-    return Value::None();
-  }
-  Value set = Value::List(std::move(result));
-  set.As<ItemsPayload>()->class_name = "set";
-  return set;
+absl::StatusOr<Value> PopFromSet(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.Check(0, 0));
+  PairTable& items = SetOf(c).items;
+  if (items.empty()) return InvalidAt(c.loc, "KeyError: 'pop from an empty set'");
+  const size_t place = items.begin().place();
+  const Value item = items.at(place).first;
+  items.EraseAt(place);
+  return item;
 }
-absl::StatusOr<Value> IsSubset(const MethodCall& c) {
+absl::StatusOr<Value> ClearSet(const MethodCall& c) {
+  const PairTable items = std::exchange(SetOf(c).items, PairTable());
+  SetOf(c).Recount();
+  return Value::None();
+}
+absl::StatusOr<Value> CopySet(const MethodCall& c) { return Value::Shared(ValueKind::kSet, std::make_shared<SetPayload>(SetOf(c))); }
+
+// union, intersection, difference, symmetric_difference, and their forms that change the set.
+absl::StatusOr<Value> Combine(const MethodCall& c) {
+  absl::string_view name = c.name;
+  const bool in_place = name == "update" || absl::ConsumeSuffix(&name, "_update");
+  const bool in_both = name == "intersection", either = name == "union" || name == "update";
+  TILEVM_RETURN_IF_ERROR(c.Check(name == "symmetric_difference" ? 1 : 0, name == "symmetric_difference" ? 1 : c.count()));
+  TILEVM_ASSIGN_OR_RETURN(Value result, CopySet(c));
+  for (const Value& given : c.args.positional) {
+    TILEVM_ASSIGN_OR_RETURN(const Value other, c.impl.SetOf(given, false, c.loc));
+    Value next = MakeSet(SetOf(c).frozen);
+    for (const auto& [item, nothing] : result.As<SetPayload>()->items) {
+      bool shared = false;
+      if (!either) {
+        TILEVM_ASSIGN_OR_RETURN(shared, c.impl.Contains(other, item, c.loc));
+      }
+      if (either || shared == in_both) TILEVM_RETURN_IF_ERROR(c.impl.SetAdd(next, item, c.loc).status());
+    }
+    for (const auto& [item, nothing] : other.As<SetPayload>()->items) {
+      if (!either && name != "symmetric_difference") break;
+      bool shared = false;
+      if (!either) {
+        TILEVM_ASSIGN_OR_RETURN(shared, c.impl.Contains(result, item, c.loc));
+      }
+      if (!shared) TILEVM_RETURN_IF_ERROR(c.impl.SetAdd(next, item, c.loc).status());
+    }
+    result = std::move(next);
+  }
+  if (!in_place) return result;
+  const PairTable old = std::exchange(SetOf(c).items, result.As<SetPayload>()->items);
+  SetOf(c).Recount();
+  return Value::None();
+}
+// issubset, issuperset, isdisjoint
+absl::StatusOr<Value> Relation(const MethodCall& c) {
   TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
-  for (const Value& item : c.self.items()) {
-    TILEVM_ASSIGN_OR_RETURN(bool found, c.impl.Contains(c.args.positional[0], item, c.loc));
-    if (!found) return Value::Bool(false);
+  TILEVM_ASSIGN_OR_RETURN(const Value other, c.impl.SetOf(c.args.positional[0], false, c.loc));
+  const bool super = c.name == "issuperset", disjoint = c.name == "isdisjoint";
+  const Value &small = super ? other : c.self, &large = super ? c.self : other;
+  const PairTable items = small.As<SetPayload>()->items;
+  for (const auto& [item, nothing] : items) {
+    TILEVM_ASSIGN_OR_RETURN(bool found, c.impl.Contains(large, item, c.loc));
+    if (found == disjoint) return Value::Bool(false);
   }
   return Value::Bool(true);
 }
@@ -455,13 +516,15 @@ absl::StatusOr<Value> Keys(const MethodCall& c) {
 }
 absl::StatusOr<Value> Get(const MethodCall& c) {
   TILEVM_RETURN_IF_ERROR(c.Check(1, 2, {"default"}));
-  if (Value* found = DictFind(DictOf(c), Unboxed(c.args.positional[0]))) return *found;
+  TILEVM_ASSIGN_OR_RETURN(std::optional<Value> found, c.impl.DictGet(c.self, c.args.positional[0], c.loc));
+  if (found.has_value()) return *std::move(found);
   const Value otherwise = Argument(c.args, 1, "default");
   return otherwise.absent() ? Value::None() : otherwise;
 }
 absl::StatusOr<Value> SetDefault(const MethodCall& c) {
   TILEVM_RETURN_IF_ERROR(c.Check(1, 2));
-  if (Value* found = DictFind(DictOf(c), c.args.positional[0])) return *found;
+  TILEVM_ASSIGN_OR_RETURN(std::optional<Value> found, c.impl.DictGet(c.self, c.args.positional[0], c.loc));
+  if (found.has_value()) return *std::move(found);
   const Value value = c.count() == 2 ? c.args.positional[1] : Value::None();
   TILEVM_RETURN_IF_ERROR(c.impl.SetItem(c.self, c.args.positional[0], value, c.loc));
   return value;
@@ -469,32 +532,43 @@ absl::StatusOr<Value> SetDefault(const MethodCall& c) {
 absl::StatusOr<Value> Update(const MethodCall& c) {
   if (c.count() > 1) return InvalidAt(c.loc, "TypeError: update expected at most 1 argument, got ", c.count());
   if (c.count() == 1 && c.args.positional[0].is(ValueKind::kDict)) {
-    const auto entries = c.args.positional[0].As<DictPayload>()->entries;
-    for (const auto& [key, value] : entries) TILEVM_RETURN_IF_ERROR(c.impl.SetItem(c.self, key, value, c.loc));
+    const PairTable entries = c.args.positional[0].As<DictPayload>()->entries;
+    for (const auto& [key, value] : entries) TILEVM_RETURN_IF_ERROR(c.impl.DictPut(c.self, key, value, c.loc));
   } else if (c.count() == 1) {
-    TILEVM_ASSIGN_OR_RETURN(std::vector<Value> pairs, c.impl.Iterate(c.args.positional[0], c.loc));
-    for (const Value& pair : pairs) {
+    TILEVM_RETURN_IF_ERROR(c.impl.ForEach(c.args.positional[0], c.loc, [&](const Value& pair) -> absl::StatusOr<bool> {
       TILEVM_ASSIGN_OR_RETURN(std::vector<Value> two, c.impl.Iterate(pair, c.loc));
       if (two.size() != 2) return InvalidAt(c.loc, "ValueError: dictionary update sequence element has length ", two.size(), "; 2 is required");
-      TILEVM_RETURN_IF_ERROR(c.impl.SetItem(c.self, two[0], two[1], c.loc));
-    }
+      TILEVM_RETURN_IF_ERROR(c.impl.DictPut(c.self, two[0], two[1], c.loc));
+      return true;
+    }));
   }
-  for (const auto& [key, value] : c.args.keyword) TILEVM_RETURN_IF_ERROR(c.impl.SetItem(c.self, Value::String(key), value, c.loc));
+  for (const auto& [key, value] : c.args.keyword) TILEVM_RETURN_IF_ERROR(c.impl.DictPut(c.self, Value::String(key), value, c.loc));
   return Value::None();
 }
 absl::StatusOr<Value> PopKey(const MethodCall& c) {
   TILEVM_RETURN_IF_ERROR(c.Check(1, 2));
-  if (Value* found = DictFind(DictOf(c), c.args.positional[0])) {
-    Value value = *found;
-    TILEVM_RETURN_IF_ERROR(c.impl.DeleteItem(c.self, c.args.positional[0], c.loc));
+  TILEVM_ASSIGN_OR_RETURN(std::optional<size_t> place, c.impl.FindKey(DictOf(c).entries, c.args.positional[0], c.loc));
+  if (place.has_value()) {
+    const Value value = DictOf(c).entries.at(*place).second;
+    DictOf(c).entries.EraseAt(*place);
     return value;
   }
   if (c.count() == 2) return c.args.positional[1];
   return InvalidAt(c.loc, "KeyError: ", Repr(c.args.positional[0]));
 }
-absl::StatusOr<Value> CopyDict(const MethodCall& c) { return MakeDict(DictOf(c).entries); }
+absl::StatusOr<Value> PopItem(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.Check(0, 0));
+  PairTable& entries = DictOf(c).entries;
+  if (entries.empty()) return InvalidAt(c.loc, "KeyError: 'popitem(): dictionary is empty'");
+  const size_t place = entries.last();
+  const Value pair = Value::Tuple({entries.at(place).first, entries.at(place).second});
+  entries.EraseAt(place);
+  return pair;
+}
+absl::StatusOr<Value> CopyDict(const MethodCall& c) { return Value::Shared(ValueKind::kDict, std::make_shared<DictPayload>(DictOf(c))); }
 absl::StatusOr<Value> ClearDict(const MethodCall& c) {
-  DictOf(c).entries.clear();
+  const PairTable entries = std::exchange(DictOf(c).entries, PairTable());
+  DictOf(c).Recount();
   return Value::None();
 }
 
@@ -539,7 +613,7 @@ absl::StatusOr<Value> SaveForBackward(const MethodCall& c) {
 absl::StatusOr<Value> Ignored(const MethodCall&) { return Value::None(); }
 absl::StatusOr<Value> AllKwargs(const MethodCall& c) {
   TILEVM_ASSIGN_OR_RETURN(Value kwargs, c.impl.GetAttr(c.self, "kwargs", false, c.loc));
-  Value all = MakeDict(kwargs.As<DictPayload>()->entries);
+  Value all = Value::Shared(ValueKind::kDict, std::make_shared<DictPayload>(*kwargs.As<DictPayload>()));
   for (const char* name : {"num_warps", "num_ctas", "num_stages"}) {
     TILEVM_ASSIGN_OR_RETURN(Value value, c.impl.GetAttr(c.self, name, false, c.loc));
     TILEVM_RETURN_IF_ERROR(c.impl.SetItem(all, Value::String(name), value, c.loc));
@@ -560,12 +634,16 @@ constexpr MethodRow kListMethods[] = {
     {"reverse", Reverse}, {"clear", ClearList}, {"copy", CopyList},
 };
 constexpr MethodRow kSetMethods[] = {
-    {"add", AddToSet}, {"discard", Discard}, {"remove", RemoveItem}, {"union", Combine}, {"intersection", Combine}, {"difference", Combine},
-    {"symmetric_difference", Combine}, {"update", Combine}, {"issubset", IsSubset}, {"clear", ClearList}, {"copy", CopyList},
+    {"union", Combine}, {"intersection", Combine}, {"difference", Combine}, {"symmetric_difference", Combine}, {"issubset", Relation},
+    {"issuperset", Relation}, {"isdisjoint", Relation}, {"copy", CopySet},
+    // What changes it; a frozenset has only the ones above.
+    {"add", AddToSet}, {"discard", Discard}, {"remove", Discard}, {"pop", PopFromSet}, {"update", Combine}, {"intersection_update", Combine},
+    {"difference_update", Combine}, {"symmetric_difference_update", Combine}, {"clear", ClearSet},
 };
+constexpr size_t kFrozenSetMethods = 8;
 constexpr MethodRow kTupleMethods[] = {{"index", IndexOf}, {"count", CountItems}, {"_replace", ReplaceFields}, {"_asdict", AsDict}};
 constexpr MethodRow kDictMethods[] = {
-    {"keys", Keys}, {"values", Keys}, {"items", Keys}, {"get", Get}, {"setdefault", SetDefault}, {"update", Update}, {"pop", PopKey}, {"copy", CopyDict}, {"clear", ClearDict},
+    {"keys", Keys}, {"values", Keys}, {"items", Keys}, {"get", Get}, {"setdefault", SetDefault}, {"update", Update}, {"pop", PopKey}, {"popitem", PopItem}, {"copy", CopyDict}, {"clear", ClearDict},
 };
 constexpr MethodRow kIntMethods[] = {{"bit_length", BitLength}};
 constexpr MethodRow kFloatMethods[] = {{"is_integer", IsIntegral}};
@@ -577,7 +655,8 @@ constexpr MethodRow kConfigMethods[] = {{"all_kwargs", AllKwargs}};
 absl::Span<const MethodRow> MethodsOf(const Impl& impl, const Value& object) {
   switch (object.kind()) {
     case ValueKind::kString: return kStringMethods;
-    case ValueKind::kList: return object.As<ItemsPayload>()->class_name == "set" ? absl::Span<const MethodRow>(kSetMethods) : kListMethods;
+    case ValueKind::kList: return kListMethods;
+    case ValueKind::kSet: return absl::MakeConstSpan(kSetMethods).subspan(0, object.As<SetPayload>()->frozen ? kFrozenSetMethods : std::size(kSetMethods));
     case ValueKind::kTuple: return kTupleMethods;
     case ValueKind::kDict: return kDictMethods;
     case ValueKind::kInt: case ValueKind::kBool: return kIntMethods;
@@ -602,10 +681,17 @@ MethodFunction FindMethod(const Impl& impl, const Value& object, absl::string_vi
 
 }  // namespace
 
-bool Evaluator::Impl::HasPythonMethod(const Value& object, absl::string_view name) const { return FindMethod(*this, object, name) != nullptr; }
+bool Evaluator::Impl::HasPythonMethod(const Value& object, absl::string_view name) const {
+  return FindMethod(*this, object, name) != nullptr || FindModuleMethod(*this, object, name) != nullptr;
+}
 
 absl::StatusOr<Value> Evaluator::Impl::CallPythonMethod(const Value& object, absl::string_view name, const CallArgs& args, Loc loc) {
   MethodFunction method = FindMethod(*this, object, name);
+  if (BuiltinFunction of_module = method == nullptr ? FindModuleMethod(*this, object, name) : nullptr) {
+    CallArgs with_self = args;
+    with_self.positional.insert(with_self.positional.begin(), object);
+    return of_module(*this, with_self, loc);
+  }
   if (method == nullptr) return InvalidAt(loc, "AttributeError: '", NameOfType(object), "' object has no attribute '", name, "'");
   return method(MethodCall{*this, object, name, args, loc});
 }

@@ -13,9 +13,6 @@ using isa::Op;
 
 namespace {
 
-constexpr int64_t kMaxSequence = int64_t{1} << 22;  // elements that `x * n` and `x + y` may make
-constexpr size_t kMaxText = size_t{1} << 26;
-
 absl::string_view Symbol(Op op) {
   switch (op) {
     case Op::kAdd: return "+";
@@ -189,12 +186,16 @@ absl::StatusOr<Value> FloatBinary(Op op, double x, double y, Loc loc) {
 double AsDouble(const Value& value) { return value.is(ValueKind::kFloat) ? value.float_value() : static_cast<double>(value.int_value()); }
 
 bool IsSequence(const Value& value) { return value.is(ValueKind::kTuple) || value.is(ValueKind::kList); }
-bool IsSet(const Value& value) { return value.is(ValueKind::kList) && value.As<ItemsPayload>()->class_name == "set"; }
+absl::Status TooLong(Loc loc) { return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "MemoryError: a sequence of more than ", kMaxSequence, " items"); }
 
 absl::StatusOr<Value> Repeat(const Value& sequence, const Value& count, Loc loc) {
   const int128 times = count.int_value() < 0 ? int128(0) : count.int_value();
   const int64_t size = sequence.is(ValueKind::kString) ? static_cast<int64_t>(sequence.string().size()) : static_cast<int64_t>(sequence.items().size());
-  if (size > 0 && times > kMaxSequence / size) return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "MemoryError: a sequence of more than ", kMaxSequence, " items");
+  const int64_t most = static_cast<int64_t>(sequence.is(ValueKind::kString) ? kMaxText : kMaxSequence);
+  if (size > 0 && times > most / size) {
+    if (sequence.is(ValueKind::kString)) return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "MemoryError: a string of more than ", kMaxText, " bytes");
+    return TooLong(loc);
+  }
   if (sequence.is(ValueKind::kString)) {
     std::string text;
     for (int128 i = 0; size > 0 && i < times; ++i) text += sequence.string();
@@ -227,6 +228,7 @@ absl::StatusOr<Value> Evaluator::Impl::Unary(Op op, const Value& x, Loc loc) {
 }
 
 absl::StatusOr<Value> Evaluator::Impl::Binary(Op op, const Value& x, const Value& y, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckStack(loc));
   if (x.is(ValueKind::kConstexpr) || y.is(ValueKind::kConstexpr)) {
     TILEVM_ASSIGN_OR_RETURN(Value inner, Binary(op, Unboxed(x), Unboxed(y), loc));
     return Boxed(ValueKind::kConstexpr, std::move(inner));
@@ -242,6 +244,8 @@ absl::StatusOr<Value> Evaluator::Impl::Binary(Op op, const Value& x, const Value
     if (value.has_value()) return *value;
   }
   if (IsComparison(op)) return CompareValues(op, x, y, loc);
+  if (std::optional<Value> number = EnumNumber(x)) return Binary(op, *number, y, loc);
+  if (std::optional<Value> number = EnumNumber(y)) return Binary(op, x, *number, loc);
 
   if (x.is_static_number() && y.is_static_number()) {
     if (x.is(ValueKind::kFloat) || y.is(ValueKind::kFloat)) return FloatBinary(op, AsDouble(x), AsDouble(y), loc);
@@ -253,30 +257,28 @@ absl::StatusOr<Value> Evaluator::Impl::Binary(Op op, const Value& x, const Value
   }
   const bool x_int = x.is(ValueKind::kInt) || x.is(ValueKind::kBool), y_int = y.is(ValueKind::kInt) || y.is(ValueKind::kBool);
   if (op == Op::kAdd && x.is(ValueKind::kString) && y.is(ValueKind::kString)) {
-    if (x.string().size() + y.string().size() > kMaxText) return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "MemoryError: a string of more than ", kMaxText, " bytes");
+    TILEVM_RETURN_IF_ERROR(CheckText(x.string().size() + y.string().size(), loc));
     return Value::String(x.string() + y.string());
   }
   if (op == Op::kMod && x.is(ValueKind::kString)) {
-    TILEVM_ASSIGN_OR_RETURN(std::string text, PercentFormat(x.string(), y, loc));
+    TILEVM_ASSIGN_OR_RETURN(std::string text, PercentFormat(x.string(), y, loc, [&](const Value& item, bool as_repr) { return as_repr ? ToRepr(item, loc) : ToStr(item, loc); }));
     return Value::String(std::move(text));
   }
-  if (op == Op::kMul && (x.is(ValueKind::kString) || (IsSequence(x) && !IsSet(x))) && y_int) return Repeat(x, y, loc);
-  if (op == Op::kMul && (y.is(ValueKind::kString) || (IsSequence(y) && !IsSet(y))) && x_int) return Repeat(y, x, loc);
-  if (op == Op::kAdd && IsSequence(x) && x.kind() == y.kind() && !IsSet(x)) {
-    if (static_cast<int64_t>(x.items().size() + y.items().size()) > kMaxSequence) {
-      return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "MemoryError: a sequence of more than ", kMaxSequence, " items");
-    }
+  if (op == Op::kMul && (x.is(ValueKind::kString) || IsSequence(x)) && y_int) return Repeat(x, y, loc);
+  if (op == Op::kMul && (y.is(ValueKind::kString) || IsSequence(y)) && x_int) return Repeat(y, x, loc);
+  if (op == Op::kAdd && IsSequence(x) && x.kind() == y.kind()) {
+    if (x.items().size() + y.items().size() > kMaxSequence) return TooLong(loc);
     std::vector<Value> items = x.items();
     items.insert(items.end(), y.items().begin(), y.items().end());
     return x.is(ValueKind::kTuple) ? Value::Tuple(std::move(items)) : Value::List(std::move(items));
   }
-  if (IsSet(x) && IsSet(y)) {
+  if (x.is(ValueKind::kSet) && y.is(ValueKind::kSet)) {
     const char* method = op == Op::kBitOr ? "union" : op == Op::kBitAnd ? "intersection" : op == Op::kSub ? "difference" : op == Op::kBitXor ? "symmetric_difference" : nullptr;
     if (method != nullptr) return CallPythonMethod(x, method, CallArgs{{y}, {}}, loc);
   }
   if (op == Op::kBitOr && x.is(ValueKind::kDict) && y.is(ValueKind::kDict)) {
-    Value merged = MakeDict(x.As<DictPayload>()->entries);
-    for (const auto& [key, value] : y.As<DictPayload>()->entries) TILEVM_RETURN_IF_ERROR(SetItem(merged, key, value, loc));
+    Value merged = Value::Shared(ValueKind::kDict, std::make_shared<DictPayload>(*x.As<DictPayload>()));
+    for (const auto& [key, value] : y.As<DictPayload>()->entries) TILEVM_RETURN_IF_ERROR(DictPut(merged, key, value, loc));
     return merged;
   }
   return InvalidAt(loc, "TypeError: unsupported operand types for ", Symbol(op), ": '", NameOfType(x), "' and '", NameOfType(y), "'");
@@ -301,13 +303,48 @@ absl::StatusOr<bool> Evaluator::Impl::Equals(const Value& x, const Value& y, Loc
     TILEVM_ASSIGN_OR_RETURN(std::optional<Value> equal, CallDunder(x, "__eq__", {y}, loc));
     if (equal.has_value()) return Truth(*equal, loc);
   }
-  if (IsSequence(x) && x.kind() == y.kind() && !IsSet(x)) {
-    if (x.items().size() != y.items().size()) return false;
-    for (size_t i = 0; i < x.items().size(); ++i) {
-      TILEVM_ASSIGN_OR_RETURN(bool equal, Equals(x.items()[i], y.items()[i], loc));
+  if (y.is(ValueKind::kInstance) && !x.is(ValueKind::kInstance)) {
+    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> equal, CallDunder(y, "__eq__", {x}, loc));
+    if (equal.has_value()) return Truth(*equal, loc);
+  }
+  if (std::optional<Value> number = EnumNumber(x)) return Equals(*number, y, loc);
+  if (std::optional<Value> number = EnumNumber(y)) return Equals(x, *number, loc);
+  if (x.kind() != y.kind()) return StaticEqual(x, y);
+  if (x.payload() != nullptr && x.payload() == y.payload()) return true;
+  if (IsSequence(x)) {
+    const std::vector<Value> a = x.items(), b = y.items();  // a method may change them
+    if (a.size() != b.size()) return false;
+    for (size_t i = 0; i < a.size(); ++i) {
+      TILEVM_RETURN_IF_ERROR(CountStep(loc));  // what shares its parts can be compared without end
+      TILEVM_ASSIGN_OR_RETURN(bool equal, Equals(a[i], b[i], loc));
       if (!equal) return false;
     }
     return true;
+  }
+  if (x.is(ValueKind::kDict)) {
+    const PairTable a = x.As<DictPayload>()->entries;
+    if (a.size() != y.As<DictPayload>()->entries.size()) return false;
+    for (const auto& [key, item] : a) {
+      TILEVM_RETURN_IF_ERROR(CountStep(loc));
+      TILEVM_ASSIGN_OR_RETURN(std::optional<Value> other, DictGet(y, key, loc));
+      if (!other.has_value()) return false;
+      TILEVM_ASSIGN_OR_RETURN(bool equal, Equals(item, *other, loc));
+      if (!equal) return false;
+    }
+    return true;
+  }
+  if (x.is(ValueKind::kSet)) {
+    if (x.As<SetPayload>()->items.size() != y.As<SetPayload>()->items.size()) return false;
+    const PairTable a = x.As<SetPayload>()->items;
+    for (const auto& [item, nothing] : a) {
+      TILEVM_ASSIGN_OR_RETURN(bool found, Contains(y, item, loc));
+      if (!found) return false;
+    }
+    return true;
+  }
+  if (x.is(ValueKind::kInstance)) {
+    const std::optional<Value> a = DataFields(x), b = DataFields(y);
+    if (a.has_value() && b.has_value() && x.As<InstancePayload>()->type.payload() == y.As<InstancePayload>()->type.payload()) return Equals(*a, *b, loc);
   }
   return StaticEqual(x, y);
 }
@@ -330,22 +367,30 @@ absl::StatusOr<Value> Evaluator::Impl::CompareValues(Op op, const Value& x, cons
     return decide(x.int_value(), y.int_value());
   }
   if (x.is(ValueKind::kString) && y.is(ValueKind::kString)) return decide(x.string().compare(y.string()), 0);
-  if (IsSet(x) && IsSet(y)) {
+  if (std::optional<Value> number = EnumNumber(x)) return CompareValues(op, *number, y, loc);
+  if (std::optional<Value> number = EnumNumber(y)) return CompareValues(op, x, *number, loc);
+  if (x.is(ValueKind::kSet) && y.is(ValueKind::kSet)) {
     const bool swap = op == Op::kGt || op == Op::kGe;
     const Value &small = swap ? y : x, &large = swap ? x : y;
-    for (const Value& item : small.items()) {
+    const PairTable items = small.As<SetPayload>()->items;
+    for (const auto& [item, nothing] : items) {
       TILEVM_ASSIGN_OR_RETURN(bool found, Contains(large, item, loc));
       if (!found) return Value::Bool(false);
     }
-    return Value::Bool(op == Op::kLe || op == Op::kGe || small.items().size() < large.items().size());
+    return Value::Bool(op == Op::kLe || op == Op::kGe || items.size() < large.As<SetPayload>()->items.size());
   }
   if (IsSequence(x) && x.kind() == y.kind()) {
-    const std::vector<Value>&a = x.items(), &b = y.items();
+    const std::vector<Value> a = x.items(), b = y.items();  // a method may change them
     for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
+      TILEVM_RETURN_IF_ERROR(CountStep(loc));
       TILEVM_ASSIGN_OR_RETURN(bool equal, Equals(a[i], b[i], loc));
       if (!equal) return Binary(op, a[i], b[i], loc);
     }
     return decide(a.size(), b.size());
+  }
+  if (x.is(ValueKind::kInstance) && y.is(ValueKind::kInstance) && HasFlag(x.As<InstancePayload>()->type, "__dataclass_order__") &&
+      x.As<InstancePayload>()->type.payload() == y.As<InstancePayload>()->type.payload()) {
+    return CompareValues(op, *DataFields(x), *DataFields(y), loc);
   }
   if (y.is(ValueKind::kInstance)) {
     const char* mirrored = op == Op::kLt ? "__gt__" : op == Op::kLe ? "__ge__" : op == Op::kGt ? "__lt__" : "__le__";

@@ -1,4 +1,4 @@
-// Python's builtin functions on sequences. What is lazy in Python (map, zip, generators) is a list here, marked so that next() consumes it.
+// Python's builtin functions on sequences that compute at once; the lazy ones are in itertools.cc.
 #include <algorithm>
 #include <utility>
 
@@ -12,12 +12,6 @@ using Impl = Evaluator::Impl;
 using isa::Op;
 
 namespace {
-
-Value Marked(std::vector<Value> items, absl::string_view kind) {
-  Value list = Value::List(std::move(items));
-  list.As<ItemsPayload>()->class_name = std::string(kind);
-  return list;
-}
 
 absl::StatusOr<Value> Len(Impl& impl, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "len", 1, 1, loc));
@@ -63,78 +57,25 @@ absl::StatusOr<Value> Sum(Impl& impl, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "sum", 1, 2, loc, {"start"}));
   Value total = Argument(args, 1, "start");
   if (total.absent()) total = Value::Int(0);
-  TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, impl.Iterate(args.positional[0], loc));
-  for (const Value& item : items) {
+  TILEVM_RETURN_IF_ERROR(impl.ForEach(args.positional[0], loc, [&](const Value& item) -> absl::StatusOr<bool> {
     TILEVM_ASSIGN_OR_RETURN(total, impl.Binary(Op::kAdd, total, item, loc));
-  }
+    return true;
+  }));
   return total;
 }
 
 absl::StatusOr<Value> AnyAll(Impl& impl, const CallArgs& args, bool any, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, any ? "any" : "all", 1, 1, loc));
-  TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, impl.Iterate(args.positional[0], loc));
-  for (const Value& item : items) {
+  bool decided = false;
+  TILEVM_RETURN_IF_ERROR(impl.ForEach(args.positional[0], loc, [&](const Value& item) -> absl::StatusOr<bool> {
     TILEVM_ASSIGN_OR_RETURN(bool truth, impl.Truth(item, loc));
-    if (truth == any) return Value::Bool(any);
-  }
-  return Value::Bool(!any);
+    decided = truth == any;
+    return !decided;
+  }));
+  return Value::Bool(decided == any);
 }
 absl::StatusOr<Value> Any(Impl& impl, const CallArgs& args, Loc loc) { return AnyAll(impl, args, true, loc); }
 absl::StatusOr<Value> All(Impl& impl, const CallArgs& args, Loc loc) { return AnyAll(impl, args, false, loc); }
-
-absl::StatusOr<Value> Zip(Impl& impl, const CallArgs& args, Loc loc) {
-  std::vector<std::vector<Value>> columns;
-  size_t rows = args.positional.empty() ? 0 : SIZE_MAX;
-  for (const Value& value : args.positional) {
-    TILEVM_ASSIGN_OR_RETURN(std::vector<Value> column, impl.Iterate(value, loc));
-    rows = std::min(rows, column.size());
-    columns.push_back(std::move(column));
-  }
-  std::vector<Value> result;
-  for (size_t i = 0; i < rows; ++i) {
-    std::vector<Value> row;
-    for (const auto& column : columns) row.push_back(column[i]);
-    result.push_back(Value::Tuple(std::move(row)));
-  }
-  return Marked(std::move(result), "zip");
-}
-
-absl::StatusOr<Value> Enumerate(Impl& impl, const CallArgs& args, Loc loc) {
-  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "enumerate", 1, 2, loc, {"start"}));
-  TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, impl.Iterate(args.positional[0], loc));
-  int64_t number = 0;
-  if (Value start = Argument(args, 1, "start"); !start.absent()) {
-    TILEVM_ASSIGN_OR_RETURN(number, ToIndex(start, "start", loc));
-  }
-  for (Value& item : items) item = Value::Tuple({Value::Int(number++), item});
-  return Marked(std::move(items), "enumerate");
-}
-
-absl::StatusOr<Value> MapOver(Impl& impl, const CallArgs& args, Loc loc) {
-  if (args.positional.size() < 2) return InvalidAt(loc, "TypeError: map() must have at least two arguments.");
-  TILEVM_ASSIGN_OR_RETURN(Value rows, Zip(impl, CallArgs{{args.positional.begin() + 1, args.positional.end()}, {}}, loc));
-  std::vector<Value> result;
-  for (const Value& row : rows.items()) {
-    TILEVM_ASSIGN_OR_RETURN(Value value, impl.CallHost(args.positional[0], row.items(), loc));
-    result.push_back(std::move(value));
-  }
-  return Marked(std::move(result), "map");
-}
-
-absl::StatusOr<Value> Filter(Impl& impl, const CallArgs& args, Loc loc) {
-  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "filter", 2, 2, loc));
-  TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, impl.Iterate(args.positional[1], loc));
-  std::vector<Value> result;
-  for (Value& item : items) {
-    Value verdict = item;
-    if (!args.positional[0].is(ValueKind::kNone)) {
-      TILEVM_ASSIGN_OR_RETURN(verdict, impl.CallHost(args.positional[0], {item}, loc));
-    }
-    TILEVM_ASSIGN_OR_RETURN(bool keep, impl.Truth(verdict, loc));
-    if (keep) result.push_back(std::move(item));
-  }
-  return Marked(std::move(result), "filter");
-}
 
 absl::StatusOr<Value> Sorted(Impl& impl, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "sorted", 1, 1 + args.keyword.size(), loc, {"key", "reverse"}));
@@ -167,13 +108,6 @@ absl::StatusOr<Value> Sorted(Impl& impl, const CallArgs& args, Loc loc) {
   return Value::List(std::move(result));
 }
 
-absl::StatusOr<Value> Reversed(Impl& impl, const CallArgs& args, Loc loc) {
-  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "reversed", 1, 1, loc));
-  TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, impl.Iterate(args.positional[0], loc));
-  std::reverse(items.begin(), items.end());
-  return Marked(std::move(items), "reversed");
-}
-
 absl::StatusOr<Value> List(Impl& impl, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "list", 0, 1, loc));
   std::vector<Value> items;
@@ -190,18 +124,10 @@ absl::StatusOr<Value> Tuple(Impl& impl, const CallArgs& args, Loc loc) {
   return Value::Tuple(std::move(items));
 }
 
+template <bool kFrozen>
 absl::StatusOr<Value> Set(Impl& impl, const CallArgs& args, Loc loc) {
-  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "set", 0, 1, loc));
-  std::vector<Value> unique;
-  if (!args.positional.empty()) {
-    TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, impl.Iterate(args.positional[0], loc));
-    for (Value& item : items) {
-      bool known = false;
-      for (const Value& other : unique) known = known || StaticEqual(item, other);
-      if (!known) unique.push_back(std::move(item));
-    }
-  }
-  return Marked(std::move(unique), "set");
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, kFrozen ? "frozenset" : "set", 0, 1, loc));
+  return args.positional.empty() ? MakeSet(kFrozen) : impl.SetOf(args.positional[0], kFrozen, loc);
 }
 
 absl::StatusOr<Value> Dict(Impl& impl, const CallArgs& args, Loc loc) {
@@ -224,32 +150,7 @@ absl::StatusOr<Value> DefaultDict(Impl& impl, const CallArgs& args, Loc loc) {
   return dict;
 }
 
-absl::StatusOr<Value> Iter(Impl& impl, const CallArgs& args, Loc loc) {
-  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "iter", 1, 1, loc));
-  if (AsGenerator(args.positional[0]) != nullptr) return args.positional[0];
-  TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, impl.Iterate(args.positional[0], loc));
-  return Marked(std::move(items), "iterator");
-}
-
-absl::StatusOr<Value> Next(Impl& impl, const CallArgs& args, Loc loc) {
-  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "next", 1, 2, loc));
-  const Value& iterator = args.positional[0];
-  if (GeneratorObject* generator = AsGenerator(iterator)) {
-    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> item, generator->Next(loc));
-    if (item.has_value()) return *std::move(item);
-    return args.positional.size() == 2 ? absl::StatusOr<Value>(args.positional[1]) : InvalidAt(loc, "StopIteration");
-  }
-  if (!iterator.is(ValueKind::kList) || iterator.As<ItemsPayload>()->class_name.empty() || iterator.As<ItemsPayload>()->class_name == "set") {
-    return InvalidAt(loc, "TypeError: '", impl.NameOfType(iterator), "' object is not an iterator");
-  }
-  std::vector<Value>& items = iterator.mutable_items();
-  if (items.empty()) return args.positional.size() == 2 ? absl::StatusOr<Value>(args.positional[1]) : InvalidAt(loc, "StopIteration");
-  Value first = items.front();
-  items.erase(items.begin());
-  return first;
-}
-
-// --- functools, itertools, collections ---
+// --- functools, collections ---
 
 absl::StatusOr<Value> Reduce(Impl& impl, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "functools.reduce", 2, 3, loc));
@@ -261,63 +162,6 @@ absl::StatusOr<Value> Reduce(Impl& impl, const CallArgs& args, Loc loc) {
     TILEVM_ASSIGN_OR_RETURN(result, impl.CallHost(args.positional[0], {result, items[i]}, loc));
   }
   return result;
-}
-
-absl::StatusOr<Value> Product(Impl& impl, const CallArgs& args, Loc loc) {
-  std::vector<std::vector<Value>> rows = {{}};
-  int64_t repeat = 1;
-  if (const Value* given = FindKeyword(args, "repeat")) {
-    TILEVM_ASSIGN_OR_RETURN(repeat, ToIndex(*given, "repeat", loc));
-  }
-  constexpr size_t kMaxRows = size_t{1} << 20;
-  for (int64_t r = 0; r < repeat; ++r) {
-    for (const Value& pool : args.positional) {
-      TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, impl.Iterate(pool, loc));
-      if (items.size() * rows.size() > kMaxRows) return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "itertools.product of more than ", kMaxRows, " rows");
-      std::vector<std::vector<Value>> longer;
-      for (const auto& row : rows) {
-        for (const Value& item : items) {
-          longer.push_back(row);
-          longer.back().push_back(item);
-        }
-      }
-      rows = std::move(longer);
-    }
-  }
-  std::vector<Value> result;
-  for (auto& row : rows) result.push_back(Value::Tuple(std::move(row)));
-  return Marked(std::move(result), "product");
-}
-
-absl::StatusOr<Value> Chain(Impl& impl, const CallArgs& args, Loc loc) {
-  std::vector<Value> all;
-  for (const Value& part : args.positional) {
-    TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, impl.Iterate(part, loc));
-    all.insert(all.end(), items.begin(), items.end());
-  }
-  return Marked(std::move(all), "chain");
-}
-
-absl::StatusOr<Value> Combinations(Impl& impl, const CallArgs& args, Loc loc) {
-  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "combinations", 2, 2, loc, {"r"}));
-  TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, impl.Iterate(args.positional[0], loc));
-  TILEVM_ASSIGN_OR_RETURN(int64_t count, ToIndex(Argument(args, 1, "r"), "r", loc));
-  std::vector<Value> result;
-  if (count < 0 || count > static_cast<int64_t>(items.size())) return Marked({}, "combinations");
-  std::vector<size_t> at(static_cast<size_t>(count));
-  for (size_t i = 0; i < at.size(); ++i) at[i] = i;
-  while (true) {
-    std::vector<Value> row;
-    for (size_t i : at) row.push_back(items[i]);
-    result.push_back(Value::Tuple(std::move(row)));
-    TILEVM_RETURN_IF_ERROR(impl.CountStep(loc));
-    size_t i = at.size();
-    while (i > 0 && at[i - 1] == items.size() - at.size() + i - 1) --i;
-    if (i == 0) break;
-    ++at[i - 1];
-    for (size_t k = i; k < at.size(); ++k) at[k] = at[k - 1] + 1;
-  }
-  return Marked(std::move(result), "combinations");
 }
 
 absl::StatusOr<Value> NamedTuple(Impl& impl, const CallArgs& args, Loc loc) {
@@ -338,19 +182,18 @@ absl::StatusOr<Value> NamedTuple(Impl& impl, const CallArgs& args, Loc loc) {
   if (const Value* given = FindKeyword(args, "defaults")) {
     TILEVM_ASSIGN_OR_RETURN(std::vector<Value> values, impl.Iterate(*given, loc));
     if (values.size() > names.size()) return InvalidAt(loc, "TypeError: namedtuple: got more default values than field names");
-    for (size_t i = 0; i < values.size(); ++i) TILEVM_RETURN_IF_ERROR(impl.SetItem(defaults, names[names.size() - values.size() + i], values[i], loc));
+    for (size_t i = 0; i < values.size(); ++i) TILEVM_RETURN_IF_ERROR(impl.DictPut(defaults, names[names.size() - values.size() + i], values[i], loc));
   }
   return impl.MakeClass(name.string(), {}, {{"_fields", Value::Tuple(std::move(names))}, {"_field_defaults", defaults}}, loc);
 }
 
 constexpr BuiltinRow kRows[] = {
-    {"builtins.len", Len}, {"builtins.min", Min}, {"builtins.max", Max}, {"builtins.sum", Sum}, {"builtins.any", Any}, {"builtins.all", All}, {"builtins.zip", Zip},
-    {"builtins.enumerate", Enumerate}, {"builtins.map", MapOver}, {"builtins.filter", Filter}, {"builtins.sorted", Sorted}, {"builtins.reversed", Reversed},
-    {"builtins.list", List}, {"builtins.tuple", Tuple}, {"builtins.set", Set}, {"builtins.frozenset", Set}, {"builtins.dict", Dict}, {"builtins.iter", Iter},
-    {"builtins.next", Next}, {"functools.reduce", Reduce}, {"itertools.product", Product}, {"itertools.chain", Chain}, {"itertools.combinations", Combinations},
-    {"collections.namedtuple", NamedTuple}, {"typing.NamedTuple", NamedTuple}, {"collections.OrderedDict", Dict}, {"collections.defaultdict", DefaultDict},
-    {"tilevm.generator", NewGeneratorBuiltin}, {"tilevm.yield", YieldBuiltin},
-    {"contextlib.contextmanager", ContextManagerBuiltin},
+    {"builtins.len", Len}, {"builtins.min", Min}, {"builtins.max", Max}, {"builtins.sum", Sum}, {"builtins.any", Any}, {"builtins.all", All},
+    {"builtins.sorted", Sorted}, {"builtins.list", List}, {"builtins.tuple", Tuple}, {"builtins.set", Set<false>}, {"builtins.frozenset", Set<true>},
+    {"builtins.dict", Dict}, {"functools.reduce", Reduce}, {"collections.namedtuple", NamedTuple}, {"typing.NamedTuple", NamedTuple},
+    {"collections.OrderedDict", Dict}, {"collections.defaultdict", DefaultDict}, {"tilevm.generator", NewGeneratorBuiltin}, {"tilevm.yield", YieldBuiltin},
+    {"contextlib.contextmanager", ContextManagerBuiltin}, {"contextlib.suppress", SuppressBuiltin},
+    {"contextlib.nullcontext", NullContextBuiltin},
 };
 
 }  // namespace

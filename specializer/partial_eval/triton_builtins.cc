@@ -87,7 +87,7 @@ absl::StatusOr<Value> Config(Impl&, const CallArgs& args, Loc loc) {
   type->name = "Config";
   auto config = std::make_shared<InstancePayload>();
   config->type = Value::Shared(ValueKind::kClass, std::move(type));
-  config->attributes.emplace_back("kwargs", MakeDict(kwargs.As<DictPayload>()->entries));
+  config->attributes.emplace_back("kwargs", Value::Shared(ValueKind::kDict, std::make_shared<DictPayload>(*kwargs.As<DictPayload>())));
   for (size_t i = 0; i < 3; ++i) {
     Value value = Argument(args, i + 1, kOptions[i].first);
     config->attributes.emplace_back(std::string(kOptions[i].first), value.absent() ? Value::Int(kOptions[i].second) : Unboxed(value));

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <functional>
+#include <optional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -42,6 +45,7 @@ Value Value::Float(double value) {
 Value Value::String(std::string value) {
   auto payload = std::make_shared<StringPayload>();
   payload->text = std::move(value);
+  payload->Charge(payload->text.size());
   return Shared(ValueKind::kString, std::move(payload));
 }
 Value Value::DTypeOf(isa::DType dtype) {
@@ -70,11 +74,13 @@ Value Value::Tensor(ir::ValueId id) {
 Value Value::Tuple(std::vector<Value> items) {
   auto payload = std::make_shared<ItemsPayload>();
   payload->items = std::move(items);
+  payload->Recount();
   return Shared(ValueKind::kTuple, std::move(payload));
 }
 Value Value::List(std::vector<Value> items) {
   auto payload = std::make_shared<ItemsPayload>();
   payload->items = std::move(items);
+  payload->Recount();
   return Shared(ValueKind::kList, std::move(payload));
 }
 Value Value::Builtin(std::string path) {
@@ -153,11 +159,9 @@ std::string TypeName(const Value& value, const ir::Kernel* kernel) {
       const std::string& name = value.As<ItemsPayload>()->class_name;
       return name.empty() ? "tuple" : name;
     }
-    case ValueKind::kList: {
-      const std::string& name = value.As<ItemsPayload>()->class_name;
-      return name.empty() ? "list" : name;
-    }
+    case ValueKind::kList: return "list";
     case ValueKind::kDict: return "dict";
+    case ValueKind::kSet: return value.As<SetPayload>()->frozen ? "frozenset" : "set";
     case ValueKind::kRange: return "range";
     case ValueKind::kSlice: return "slice";
     case ValueKind::kFunction: return "function";
@@ -192,14 +196,6 @@ std::string FunctionName(const Value& value) {
   return "?";
 }
 
-std::string ReprAt(const Value& value, int depth);
-
-std::string ReprItems(const std::vector<Value>& items, int depth) {
-  std::string out;
-  for (size_t i = 0; i < items.size(); ++i) absl::StrAppend(&out, i ? ", " : "", ReprAt(items[i], depth));
-  return out;
-}
-
 std::string TorchDTypeName(isa::DType dtype) {
   switch (dtype) {
     case isa::DType::kI1: return "torch.bool";
@@ -209,99 +205,155 @@ std::string TorchDTypeName(isa::DType dtype) {
   }
 }
 
-std::string ReprTuple(const ItemsPayload& tuple, int depth) {
+// A structure can contain itself, and one that shares its parts can be much longer as text: deeper or longer than this is "...".
+constexpr int kMaxReprDepth = 100;
+constexpr size_t kMaxReprText = size_t{1} << 20;
+
+void AppendRepr(const Value& value, int depth, std::string* out);
+
+void AppendItems(const std::vector<Value>& items, int depth, std::string* out) {
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (i != 0) *out += ", ";
+    AppendRepr(items[i], depth, out);
+  }
+}
+
+void AppendTuple(const ItemsPayload& tuple, int depth, std::string* out) {
   if (!tuple.field_names.empty()) {
-    std::string out = absl::StrCat(tuple.class_name, "(");
+    absl::StrAppend(out, tuple.class_name, "(");
     for (size_t i = 0; i < tuple.items.size(); ++i) {
-      absl::StrAppend(&out, i ? ", " : "", i < tuple.field_names.size() ? tuple.field_names[i] : "?", "=", ReprAt(tuple.items[i], depth));
+      absl::StrAppend(out, i ? ", " : "", i < tuple.field_names.size() ? tuple.field_names[i] : "?", "=");
+      AppendRepr(tuple.items[i], depth, out);
     }
-    return out + ")";
+    *out += ")";
+    return;
   }
-  if (tuple.class_name == "torch.Size") return absl::StrCat("torch.Size([", ReprItems(tuple.items, depth), "])");
-  return absl::StrCat("(", ReprItems(tuple.items, depth), tuple.items.size() == 1 ? ",)" : ")");
+  const bool size = tuple.class_name == "torch.Size";
+  *out += size ? "torch.Size([" : "(";
+  AppendItems(tuple.items, depth, out);
+  *out += size ? "])" : tuple.items.size() == 1 ? ",)" : ")";
 }
 
-std::string ReprRange(const RangePayload& range, int depth) {
-  std::string out = absl::StrCat("range(", ReprAt(range.start, depth), ", ", ReprAt(range.stop, depth));
-  if (!(range.step.is(ValueKind::kInt) && range.step.int_value() == 1)) absl::StrAppend(&out, ", ", ReprAt(range.step, depth));
-  return out + ")";
-}
-
-std::string ReprInstance(const Value& value, int depth) {
+void AppendInstance(const Value& value, int depth, std::string* out) {
   const auto* instance = value.As<InstancePayload>();
+  absl::StrAppend(out, TypeName(value, nullptr), "(");
   if (!instance->attributes.empty() && instance->attributes[0].first == "args" && instance->attributes[0].second.is(ValueKind::kTuple)) {  // an exception
-    return absl::StrCat(TypeName(value, nullptr), "(", ReprItems(instance->attributes[0].second.items(), depth), ")");
+    AppendItems(instance->attributes[0].second.items(), depth, out);
+    *out += ")";
+    return;
   }
-  std::string out = absl::StrCat(TypeName(value, nullptr), "(");
   bool first = true;
   for (const auto& [name, attribute] : instance->attributes) {
-    absl::StrAppend(&out, first ? "" : ", ", name, "=", ReprAt(attribute, depth));
+    absl::StrAppend(out, first ? "" : ", ", name, "=");
+    AppendRepr(attribute, depth, out);
     first = false;
   }
-  return out + ")";
+  *out += ")";
 }
 
-// A structure can contain itself; eight levels are enough to recognise anything.
-constexpr int kMaxReprDepth = 8;
-
-std::string ReprAt(const Value& value, int depth) {
-  if (depth > kMaxReprDepth) return "...";
+void AppendRepr(const Value& value, int depth, std::string* out) {
+  if (depth > kMaxReprDepth || out->size() > kMaxReprText) {
+    *out += "...";
+    return;
+  }
   ++depth;
   switch (value.kind()) {
-    case ValueKind::kAbsent: return "<absent>";
-    case ValueKind::kUnbound: return absl::StrCat("<unbound ", value.As<UnboundPayload>()->name, ">");
-    case ValueKind::kNone: return "None";
-    case ValueKind::kEllipsis: return "Ellipsis";
-    case ValueKind::kBool: return value.bool_value() ? "True" : "False";
-    case ValueKind::kInt: return IntToString(value.int_value());
-    case ValueKind::kFloat: return FloatRepr(value.float_value());
-    case ValueKind::kString: return QuoteString(value.string());
-    case ValueKind::kDType: return value.is_torch_dtype() ? TorchDTypeName(value.dtype()) : std::string(isa::SurfaceName(value.dtype()));
-    case ValueKind::kPointerType: return absl::StrCat("pointer<", isa::SurfaceName(value.dtype()), ">");
+    case ValueKind::kAbsent: *out += "<absent>"; return;
+    case ValueKind::kUnbound: absl::StrAppend(out, "<unbound ", value.As<UnboundPayload>()->name, ">"); return;
+    case ValueKind::kNone: *out += "None"; return;
+    case ValueKind::kEllipsis: *out += "Ellipsis"; return;
+    case ValueKind::kBool: *out += value.bool_value() ? "True" : "False"; return;
+    case ValueKind::kInt: *out += IntToString(value.int_value()); return;
+    case ValueKind::kFloat: *out += FloatRepr(value.float_value()); return;
+    case ValueKind::kString: *out += QuoteString(value.string()); return;
+    case ValueKind::kDType: *out += value.is_torch_dtype() ? TorchDTypeName(value.dtype()) : std::string(isa::SurfaceName(value.dtype())); return;
+    case ValueKind::kPointerType: absl::StrAppend(out, "pointer<", isa::SurfaceName(value.dtype()), ">"); return;
     case ValueKind::kBlockType: {
       const isa::Type& type = value.As<BlockTypePayload>()->type;
       std::string elem(isa::SurfaceName(type.elem.dtype));
       if (type.elem.pointer) elem = absl::StrCat("pointer<", elem, ">");
-      return absl::StrCat("<", isa::ShapeToString(type.shape), ", ", elem, ">");
+      absl::StrAppend(out, "<", isa::ShapeToString(type.shape), ", ", elem, ">");
+      return;
     }
-    case ValueKind::kTuple: return ReprTuple(*value.As<ItemsPayload>(), depth);
-    case ValueKind::kList: {
-      const auto* list = value.As<ItemsPayload>();
-      if (list->class_name == "set") return list->items.empty() ? "set()" : absl::StrCat("{", ReprItems(list->items, depth), "}");
-      return absl::StrCat("[", ReprItems(list->items, depth), "]");
-    }
-    case ValueKind::kDict: {
-      std::string out = "{";
+    case ValueKind::kTuple: return AppendTuple(*value.As<ItemsPayload>(), depth, out);
+    case ValueKind::kList:
+      *out += "[";
+      AppendItems(value.items(), depth, out);
+      *out += "]";
+      return;
+    case ValueKind::kSet: {
+      const auto* set = value.As<SetPayload>();
+      const std::string name = set->frozen ? "frozenset" : "set";
+      if (set->items.empty()) {
+        absl::StrAppend(out, name, "()");
+        return;
+      }
+      *out += set->frozen ? "frozenset({" : "{";
       bool first = true;
-      for (const auto& [key, item] : value.As<DictPayload>()->entries) {
-        absl::StrAppend(&out, first ? "" : ", ", ReprAt(key, depth), ": ", ReprAt(item, depth));
+      for (const auto& [item, nothing] : set->items) {
+        if (!first) *out += ", ";
+        AppendRepr(item, depth, out);
         first = false;
       }
-      return out + "}";
+      *out += set->frozen ? "})" : "}";
+      return;
     }
-    case ValueKind::kRange: return ReprRange(*value.As<RangePayload>(), depth);
+    case ValueKind::kDict: {
+      *out += "{";
+      bool first = true;
+      for (const auto& [key, item] : value.As<DictPayload>()->entries) {
+        if (!first) *out += ", ";
+        AppendRepr(key, depth, out);
+        *out += ": ";
+        AppendRepr(item, depth, out);
+        first = false;
+      }
+      *out += "}";
+      return;
+    }
+    case ValueKind::kRange: {
+      const auto* range = value.As<RangePayload>();
+      *out += "range(";
+      AppendRepr(range->start, depth, out);
+      *out += ", ";
+      AppendRepr(range->stop, depth, out);
+      if (!(range->step.is(ValueKind::kInt) && range->step.int_value() == 1)) {
+        *out += ", ";
+        AppendRepr(range->step, depth, out);
+      }
+      *out += ")";
+      return;
+    }
     case ValueKind::kSlice: {
       const auto* slice = value.As<SlicePayload>();
-      return absl::StrCat("slice(", ReprAt(slice->start, depth), ", ", ReprAt(slice->stop, depth), ", ", ReprAt(slice->step, depth), ")");
+      *out += "slice(";
+      AppendItems({slice->start, slice->stop, slice->step}, depth, out);
+      *out += ")";
+      return;
     }
-    case ValueKind::kFunction: return absl::StrCat("<function ", FunctionName(value), ">");
-    case ValueKind::kJitFunction: return absl::StrCat("<JITFunction ", FunctionName(value.As<JitPayload>()->function), ">");
-    case ValueKind::kBoundMethod: return absl::StrCat("<bound method ", value.As<BoundMethodPayload>()->name, ">");
+    case ValueKind::kFunction: absl::StrAppend(out, "<function ", FunctionName(value), ">"); return;
+    case ValueKind::kJitFunction: absl::StrAppend(out, "<JITFunction ", FunctionName(value.As<JitPayload>()->function), ">"); return;
+    case ValueKind::kBoundMethod: absl::StrAppend(out, "<bound method ", value.As<BoundMethodPayload>()->name, ">"); return;
     case ValueKind::kBuiltin:
-      if (absl::StartsWith(value.string(), "builtins.")) return absl::StrCat("<class '", value.string().substr(9), "'>");
-      return absl::StrCat("<", value.string(), ">");
-    case ValueKind::kUnit: return "<module>";
-    case ValueKind::kClass: return absl::StrCat("<class '", value.As<ClassPayload>()->name, "'>");
-    case ValueKind::kInstance: return ReprInstance(value, depth);
-    case ValueKind::kConstexpr: return absl::StrCat("constexpr[", ReprAt(value.As<BoxPayload>()->inner, depth), "]");
-    case ValueKind::kSpread: return absl::StrCat("*", ReprAt(value.As<BoxPayload>()->inner, depth));
-    case ValueKind::kDoubleSpread: return absl::StrCat("**", ReprAt(value.As<BoxPayload>()->inner, depth));
-    case ValueKind::kTensor: return "<tensor>";
-    case ValueKind::kBlockPtr: return "<block pointer>";
-    case ValueKind::kDescriptor: return "<tensor descriptor>";
-    case ValueKind::kObject: return value.As<HostObject>()->Repr();
+      if (absl::StartsWith(value.string(), "builtins.")) {
+        absl::StrAppend(out, "<class '", value.string().substr(9), "'>");
+      } else {
+        absl::StrAppend(out, "<", value.string(), ">");
+      }
+      return;
+    case ValueKind::kUnit: *out += "<module>"; return;
+    case ValueKind::kClass: absl::StrAppend(out, "<class '", value.As<ClassPayload>()->name, "'>"); return;
+    case ValueKind::kInstance: return AppendInstance(value, depth, out);
+    case ValueKind::kConstexpr: case ValueKind::kSpread: case ValueKind::kDoubleSpread:
+      *out += value.is(ValueKind::kConstexpr) ? "constexpr[" : value.is(ValueKind::kSpread) ? "*" : "**";
+      AppendRepr(value.As<BoxPayload>()->inner, depth, out);
+      if (value.is(ValueKind::kConstexpr)) *out += "]";
+      return;
+    case ValueKind::kTensor: *out += "<tensor>"; return;
+    case ValueKind::kBlockPtr: *out += "<block pointer>"; return;
+    case ValueKind::kDescriptor: *out += "<tensor descriptor>"; return;
+    case ValueKind::kObject: *out += value.As<HostObject>()->Repr(); return;
   }
-  return "?";
 }
 
 bool EqualAt(const Value& a, const Value& b, int depth);
@@ -312,6 +364,13 @@ bool EqualItems(const std::vector<Value>& a, const std::vector<Value>& b, int de
     if (!EqualAt(a[i], b[i], depth)) return false;
   }
   return true;
+}
+
+std::optional<size_t> Find(const PairTable& table, const Value& key) {
+  for (const uint32_t place : table.Candidates(StaticHash(key))) {
+    if (StaticEqual(table.at(place).first, key)) return place;
+  }
+  return std::nullopt;
 }
 
 bool EqualNumbers(const Value& a, const Value& b) {
@@ -340,13 +399,14 @@ bool EqualAt(const Value& a, const Value& b, int depth) {
     case ValueKind::kPointerType: return a.dtype() == b.dtype();
     case ValueKind::kBlockType: return a.As<BlockTypePayload>()->type == b.As<BlockTypePayload>()->type;
     case ValueKind::kTuple: return EqualItems(a.items(), b.items(), depth);
-    case ValueKind::kList: {
-      const auto *x = a.As<ItemsPayload>(), *y = b.As<ItemsPayload>();
-      if (x->class_name != y->class_name) return false;
-      if (x->class_name != "set") return EqualItems(x->items, y->items, depth);
-      return x->items.size() == y->items.size() && std::all_of(x->items.begin(), x->items.end(), [&](const Value& item) {
-               return std::any_of(y->items.begin(), y->items.end(), [&](const Value& other) { return EqualAt(item, other, depth); });
-             });
+    case ValueKind::kList: return EqualItems(a.items(), b.items(), depth);
+    case ValueKind::kSet: {
+      const auto *x = a.As<SetPayload>(), *y = b.As<SetPayload>();
+      if (x->items.size() != y->items.size()) return false;
+      for (const auto& [item, nothing] : x->items) {
+        if (!Find(y->items, item).has_value()) return false;
+      }
+      return true;
     }
     case ValueKind::kDict: {
       auto *x = a.As<DictPayload>(), *y = b.As<DictPayload>();
@@ -381,7 +441,11 @@ bool EqualAt(const Value& a, const Value& b, int depth) {
 
 }  // namespace
 
-std::string Repr(const Value& value) { return ReprAt(value, 0); }
+std::string Repr(const Value& value) {
+  std::string text;
+  AppendRepr(value, 0, &text);
+  return text;
+}
 
 std::string Str(const Value& value) {
   if (value.is(ValueKind::kString)) return value.string();
@@ -402,49 +466,201 @@ std::string Str(const Value& value) {
   return Repr(value);
 }
 
-void Dispose(std::vector<Value> values) {
-  thread_local std::vector<Value>* pending = nullptr;
+bool StaticEqual(const Value& a, const Value& b) { return EqualAt(a, b, 0); }
+
+// --- payloads ---
+
+MemoryMeter*& MemoryMeter::Current() {
+  thread_local MemoryMeter* current = nullptr;
+  return current;
+}
+
+namespace {
+
+constexpr int64_t kPayloadBytes = 96;  // what the smallest takes, with its counts of holders
+
+}  // namespace
+
+Payload::Payload() : meter_(MemoryMeter::Current()) {
+  if (meter_ != nullptr) meter_->Add(kPayloadBytes);
+}
+
+Payload::~Payload() {
+  if (meter_ != nullptr) meter_->Add(-kPayloadBytes - charged_);
+}
+
+void Value::Drop(std::shared_ptr<Payload> payload) {
+  if (payload.use_count() != 1) return;
+  thread_local std::vector<std::shared_ptr<Payload>>* pending = nullptr;
   if (pending != nullptr) {
-    for (Value& value : values) pending->push_back(std::move(value));
+    pending->push_back(std::move(payload));
     return;
   }
-  pending = &values;
-  while (!values.empty()) {
-    Value last = std::move(values.back());
-    values.pop_back();
-    last = Value();  // its payload, if this was the last holder, appends what it held
+  std::vector<std::shared_ptr<Payload>> list;
+  pending = &list;
+  payload.reset();  // what it held comes to the list
+  while (!list.empty()) {
+    const std::shared_ptr<Payload> last = std::move(list.back());
+    list.pop_back();
   }
   pending = nullptr;
 }
 
-DictPayload::~DictPayload() {
-  std::vector<Value> held;
-  for (auto& [key, value] : entries) {
-    held.push_back(std::move(key));
-    held.push_back(std::move(value));
+// --- tables of pairs ---
+
+namespace {
+
+constexpr size_t kSmallTable = 8;  // up to here all hashes are compared
+
+}  // namespace
+
+PairTable::Places PairTable::Candidates(uint64_t hash) const {
+  Places places;
+  if (slots_.empty()) {
+    for (size_t i = first_; i < pairs_.size(); ++i) {
+      if (hashes_[i] == hash && !pairs_[i].first.absent()) places.push_back(static_cast<uint32_t>(i));
+    }
+    return places;
   }
-  Dispose(std::move(held));
+  const size_t mask = slots_.size() - 1;
+  for (size_t i = hash & mask; slots_[i] != 0; i = (i + 1) & mask) {
+    const uint32_t place = slots_[i] - 1;
+    if (hashes_[place] == hash && !pairs_[place].first.absent()) places.push_back(place);
+  }
+  return places;
 }
 
-InstancePayload::~InstancePayload() {
-  std::vector<Value> held;
-  for (auto& [name, value] : attributes) held.push_back(std::move(value));
-  Dispose(std::move(held));
+void PairTable::Insert(size_t place) {
+  const size_t mask = slots_.size() - 1;
+  size_t i = hashes_[place] & mask;
+  while (slots_[i] != 0) i = (i + 1) & mask;
+  slots_[i] = static_cast<uint32_t>(place) + 1;
 }
 
-bool StaticEqual(const Value& a, const Value& b) { return EqualAt(a, b, 0); }
+void PairTable::Rebuild() {
+  if (live_ != pairs_.size()) {
+    size_t to = 0;
+    for (size_t from = 0; from < pairs_.size(); ++from) {
+      if (pairs_[from].first.absent()) continue;
+      if (to != from) {
+        pairs_[to] = std::move(pairs_[from]);
+        hashes_[to] = hashes_[from];
+      }
+      ++to;
+    }
+    pairs_.resize(to);
+    hashes_.resize(to);
+  }
+  first_ = 0;
+  past_ = pairs_.size();
+  size_t size = 16;
+  while (size < 4 * (live_ + 1)) size *= 2;
+  slots_.assign(live_ < kSmallTable ? 0 : size, 0);
+  for (size_t i = 0; i < pairs_.size() && !slots_.empty(); ++i) Insert(i);
+}
+
+void PairTable::Append(Value key, Value value, uint64_t hash) {
+  const bool crowded = slots_.empty() ? pairs_.size() >= kSmallTable : 2 * (pairs_.size() + 1) > slots_.size();
+  if (crowded) Rebuild();
+  pairs_.emplace_back(std::move(key), std::move(value));
+  hashes_.push_back(hash);
+  ++live_;
+  past_ = pairs_.size();
+  if (!slots_.empty()) Insert(pairs_.size() - 1);
+}
+
+void PairTable::EraseAt(size_t place) {
+  // What is erased may hold what is being looked at: it goes when the table is as it shall be.
+  const Pair old = std::exchange(pairs_[place], Pair());
+  --live_;
+  while (first_ < past_ && pairs_[first_].first.absent()) ++first_;
+  while (past_ > first_ && pairs_[past_ - 1].first.absent()) --past_;
+}
+
+void PairTable::clear() { *this = PairTable(); }
+
+bool NestsDeeper(const Value& value, int limit) {
+  const bool sequence = value.is(ValueKind::kTuple) || value.is(ValueKind::kList);
+  if (!sequence && !value.is(ValueKind::kDict) && !value.is(ValueKind::kConstexpr)) return false;
+  if (limit <= 0) return true;
+  if (value.is(ValueKind::kConstexpr)) return NestsDeeper(value.As<BoxPayload>()->inner, limit - 1);
+  if (sequence) return std::any_of(value.items().begin(), value.items().end(), [&](const Value& item) { return NestsDeeper(item, limit - 1); });
+  for (const auto& [key, item] : value.As<DictPayload>()->entries) {
+    if (NestsDeeper(key, limit - 1) || NestsDeeper(item, limit - 1)) return true;
+  }
+  return false;
+}
+
+uint64_t HashMix(uint64_t seed, uint64_t value) {
+  uint64_t x = seed ^ (value + 0x9e3779b97f4a7c15u + (seed << 6) + (seed >> 2));
+  x ^= x >> 31;
+  x *= 0x7fb5d329728ea185u;
+  return x ^ (x >> 27);
+}
+
+namespace {
+
+uint64_t HashAt(const Value& value, int depth) {
+  const uint64_t kind = static_cast<uint64_t>(value.kind());
+  const auto pointer = [&] { return HashMix(kind, reinterpret_cast<uintptr_t>(value.payload().get())); };
+  const auto items = [&](const std::vector<Value>& list) {
+    uint64_t hash = HashMix(kind, list.size());
+    for (size_t i = 0; i < list.size() && depth < kMaxEqualDepth; ++i) hash = HashMix(hash, HashAt(list[i], depth + 1));
+    return hash;
+  };
+  switch (value.kind()) {
+    case ValueKind::kBool: case ValueKind::kInt: case ValueKind::kFloat: {
+      // Numbers are equal across kinds: by their double, which an integer beyond 53 bits shares with its neighbours.
+      const double number = value.is(ValueKind::kFloat) ? value.float_value() : static_cast<double>(value.int_value());
+      uint64_t bits = 0;
+      if (number != 0) std::memcpy(&bits, &number, sizeof bits);
+      return HashMix(1, bits);
+    }
+    case ValueKind::kString: case ValueKind::kBuiltin: return HashMix(kind, std::hash<std::string>()(value.string()));
+    case ValueKind::kDType: case ValueKind::kPointerType: return HashMix(kind, static_cast<uint64_t>(value.dtype()));
+    case ValueKind::kTuple: case ValueKind::kList: return items(value.items());
+    case ValueKind::kSet: {
+      uint64_t hash = 0;
+      const auto& table = value.As<SetPayload>()->items;
+      for (auto it = table.begin(); it != table.end(); ++it) hash += table.hash(it.place());
+      return HashMix(kind, hash);
+    }
+    case ValueKind::kConstexpr: return HashAt(value.As<BoxPayload>()->inner, depth);
+    case ValueKind::kFunction: return HashMix(kind, value.As<FunctionPayload>()->function);
+    case ValueKind::kTensor: return HashMix(kind, static_cast<uint64_t>(value.tensor()));
+    case ValueKind::kClass: case ValueKind::kInstance: case ValueKind::kObject: case ValueKind::kJitFunction: return pointer();
+    default: return HashMix(kind, 0);
+  }
+}
+
+}  // namespace
+
+uint64_t StaticHash(const Value& value) { return HashAt(value, 0); }
 
 Value* DictFind(DictPayload& dict, const Value& key) {
-  for (auto& [k, v] : dict.entries) {
-    if (StaticEqual(k, key)) return &v;
+  const std::optional<size_t> place = Find(dict.entries, key);
+  return place.has_value() ? &dict.entries.at(*place).second : nullptr;
+}
+
+void DictSet(DictPayload& dict, const Value& key, Value value) {
+  if (Value* found = DictFind(dict, key)) {
+    *found = std::move(value);
+    return;
   }
-  return nullptr;
+  dict.entries.Append(key, std::move(value), StaticHash(key));
+  dict.Recount();
 }
 
 Value MakeDict(std::vector<std::pair<Value, Value>> entries) {
   auto payload = std::make_shared<DictPayload>();
-  payload->entries = std::move(entries);
+  for (auto& [key, value] : entries) DictSet(*payload, key, std::move(value));
   return Value::Shared(ValueKind::kDict, std::move(payload));
+}
+
+Value MakeSet(bool frozen) {
+  auto payload = std::make_shared<SetPayload>();
+  payload->frozen = frozen;
+  return Value::Shared(ValueKind::kSet, std::move(payload));
 }
 
 Value MakeNamedTuple(std::string class_name, std::vector<std::string> field_names, std::vector<Value> items) {

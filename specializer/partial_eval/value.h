@@ -7,12 +7,14 @@
 #ifndef TILEVM_SPECIALIZER_PARTIAL_EVAL_VALUE_H_
 #define TILEVM_SPECIALIZER_PARTIAL_EVAL_VALUE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/numeric/int128.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -40,6 +42,7 @@ enum class ValueKind : uint8_t {
   kTuple,       // also named tuples (class name and field names)
   kList,
   kDict,        // also keyword bundles; keys are Values, in order of insertion
+  kSet,         // also frozenset
   kRange,       // range, tl.range (hints), tl.static_range; bounds may be typed
   kSlice,
   kFunction,    // a function of a module with its defaults and captures
@@ -62,13 +65,63 @@ class Value;
 class Evaluator;
 struct CallArgs;
 
-struct Payload {
-  virtual ~Payload() = default;
+uint64_t HashMix(uint64_t seed, uint64_t value);  // of two hashes
+
+// Counts the bytes that an evaluator's values hold, so that it can refuse to go on (Limits::max_value_bytes). It begins with one byte for its owner
+// and deletes itself with the last one.
+class MemoryMeter {
+ public:
+  void Add(int64_t bytes) {
+    if (bytes_.fetch_add(bytes, std::memory_order_acq_rel) + bytes == 0) delete this;
+  }
+  int64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  // Of the evaluator that runs on this thread, or null: what new payloads count to.
+  static MemoryMeter*& Current();
+
+ private:
+  std::atomic<int64_t> bytes_{1};
 };
 
+struct Payload {
+  Payload();
+  Payload(const Payload&) : Payload() {}
+  Payload& operator=(const Payload&) { return *this; }
+  virtual ~Payload();
+  // What it holds beyond itself, all in all.
+  void Charge(size_t bytes) {
+    if (meter_ != nullptr) meter_->Add(static_cast<int64_t>(bytes) - charged_);
+    charged_ = static_cast<int64_t>(bytes);
+  }
+
+ private:
+  MemoryMeter* meter_;
+  int64_t charged_ = 0;
+};
+
+// Values may nest without end (a linked list, a closure in a closure): one that lets go of the last hold on a payload puts it on a list, and the
+// outermost takes the list apart, so that no depth of nesting overflows the native stack.
 class Value {
  public:
   Value() = default;  // kAbsent
+  Value(const Value&) = default;
+  Value(Value&& other) noexcept = default;
+  Value& operator=(const Value& other) {
+    return *this = Value(other);
+  }
+  Value& operator=(Value&& other) noexcept {
+    if (payload_ != nullptr) {
+      std::shared_ptr<Payload> old = std::exchange(payload_, std::move(other.payload_));
+      CopyPlain(other);
+      Drop(std::move(old));
+      return *this;
+    }
+    CopyPlain(other);
+    payload_ = std::move(other.payload_);
+    return *this;
+  }
+  ~Value() {
+    if (payload_ != nullptr) Drop(std::move(payload_));
+  }
   static Value None();
   static Value Ellipsis();
   static Value Bool(bool value);
@@ -109,6 +162,15 @@ class Value {
   }
 
  private:
+  void CopyPlain(const Value& other) {
+    kind_ = other.kind_;
+    dtype_ = other.dtype_;
+    tensor_ = other.tensor_;
+    float_ = other.float_;
+    int_ = other.int_;
+  }
+  static void Drop(std::shared_ptr<Payload> payload);
+
   ValueKind kind_ = ValueKind::kAbsent;
   isa::DType dtype_ = isa::DType::kI32;
   ir::ValueId tensor_ = ir::kNoValue;
@@ -124,21 +186,85 @@ struct UnboundPayload : Payload {
   std::string name;
   Loc loc;
 };
-// Values may nest without end (a linked list, a list in a list in a list): what holds values lets go of them one after another, not one inside another.
-void Dispose(std::vector<Value> values);
-
 struct ItemsPayload : Payload {  // tuple, list
   ItemsPayload() = default;
-  ~ItemsPayload() override { Dispose(std::move(items)); }
+  ItemsPayload(const ItemsPayload& other) : Payload(other), items(other.items), class_name(other.class_name), field_names(other.field_names) { Recount(); }
+  // To be called when the number of items has changed.
+  void Recount() { Charge(items.capacity() * sizeof(Value)); }
   std::vector<Value> items;
-  std::string class_name;               // of a named tuple; "set", "generator", "torch.Size"; else ""
+  std::string class_name;                // of a named tuple; "torch.Size"; else ""
   std::vector<std::string> field_names;  // of a named tuple, else empty
 };
+// Pairs in order of insertion, found by the hash of their keys. What "equal" means is the caller's: Candidates gives the places that come into question.
+class PairTable {
+ public:
+  using Pair = std::pair<Value, Value>;
+  using Places = absl::InlinedVector<uint32_t, 4>;
+  template <typename Table, typename Item>
+  class Iterator {  // over the pairs that are there
+   public:
+    Iterator(Table* table, size_t at) : table_(table), at_(at) { Skip(); }
+    Item& operator*() const { return table_->pairs_[at_]; }
+    Iterator& operator++() {
+      ++at_;
+      Skip();
+      return *this;
+    }
+    bool operator!=(const Iterator& other) const { return at_ != other.at_; }
+    size_t place() const { return at_; }
+
+   private:
+    void Skip() {
+      while (at_ < table_->pairs_.size() && table_->pairs_[at_].first.absent()) ++at_;
+    }
+    Table* table_;
+    size_t at_;
+  };
+  using const_iterator = Iterator<const PairTable, const Pair>;
+  using iterator = Iterator<PairTable, Pair>;
+
+  size_t size() const { return live_; }
+  bool empty() const { return live_ == 0; }
+  const_iterator begin() const { return {this, first_}; }
+  const_iterator end() const { return {this, pairs_.size()}; }
+  iterator begin() { return {this, first_}; }
+  iterator end() { return {this, pairs_.size()}; }
+  size_t bytes() const { return pairs_.capacity() * (sizeof(Pair) + sizeof(uint64_t)) + slots_.capacity() * sizeof(uint32_t); }
+  // Places count on while pairs are added and erased (until the table is put in order by an Append).
+  size_t places() const { return pairs_.size(); }
+  Pair& at(size_t place) { return pairs_[place]; }
+  const Pair& at(size_t place) const { return pairs_[place]; }
+  uint64_t hash(size_t place) const { return hashes_[place]; }
+
+  Places Candidates(uint64_t hash) const;
+  void Append(Value key, Value value, uint64_t hash);  // a key that is not there yet
+  void EraseAt(size_t place);
+  size_t last() const { return past_ - 1; }  // of the last pair; there has to be one
+  void clear();
+
+ private:
+  void Rebuild();  // without the erased ones
+  void Insert(size_t place);
+
+  std::vector<Pair> pairs_;        // an absent key: erased
+  std::vector<uint64_t> hashes_;
+  std::vector<uint32_t> slots_;    // place + 1, or 0; open addressing, a power of two; empty while there are few pairs
+  size_t live_ = 0, first_ = 0, past_ = 0;  // nothing is left in front of first_, and from past_ on
+};
+
 struct DictPayload : Payload {
   DictPayload() = default;
-  ~DictPayload() override;
-  std::vector<std::pair<Value, Value>> entries;  // in order of insertion; small, searched linearly
-  Value factory;                                  // collections.defaultdict: called for a key that is missing
+  DictPayload(const DictPayload& other) : Payload(other), entries(other.entries), factory(other.factory) { Recount(); }
+  void Recount() { Charge(entries.bytes()); }
+  PairTable entries;
+  Value factory;  // collections.defaultdict: called for a key that is missing
+};
+struct SetPayload : Payload {
+  SetPayload() = default;
+  SetPayload(const SetPayload& other) : Payload(other), items(other.items), frozen(other.frozen) { Recount(); }
+  void Recount() { Charge(items.bytes()); }
+  PairTable items;  // the keys alone
+  bool frozen = false;
 };
 struct RangePayload : Payload {
   Value start, stop, step;       // kInt or kTensor
@@ -176,12 +302,11 @@ struct BoundMethodPayload : Payload {
 };
 struct ClassPayload : Payload {
   std::string name;
+  int depth = 0;  // of the classes it derives from, one below the other
   std::vector<Value> bases;
   std::vector<std::pair<std::string, Value>> attributes;
 };
 struct InstancePayload : Payload {
-  InstancePayload() = default;
-  ~InstancePayload() override;
   Value type;
   std::vector<std::pair<std::string, Value>> attributes;
   std::shared_ptr<const std::string> text;  // str() of an exception that holds exceptions, once it was raised
@@ -224,6 +349,7 @@ struct HostObject : Payload {
   virtual absl::StatusOr<bool> Truth(Evaluator& evaluator, Loc loc);
   virtual absl::StatusOr<int64_t> Length(Evaluator& evaluator, Loc loc);
   virtual std::string Repr() const;  // "<type_name>"
+  virtual uint64_t Hash() const { return HashMix(0, reinterpret_cast<uintptr_t>(this)); }
 };
 
 // "int", "float", "torch.Tensor", "tile<128xf32>" ...: the kind as a message names it. kernel may be null.
@@ -231,12 +357,18 @@ std::string TypeName(const Value& value, const ir::Kernel* kernel);
 // Python's str() / repr() of a static value.
 std::string Str(const Value& value);
 std::string Repr(const Value& value);
-// Structural equality of static values as Python's == (1 == True, 1 == 1.0).
+// Structural equality of static values as Python's == (1 == True, 1 == 1.0), as far as it needs no method of a class: instances are equal to themselves.
 bool StaticEqual(const Value& a, const Value& b);
+// Are tuples, lists and dicts inside each other more than `limit` deep? Asked where a value goes into a kernel, whose own walks over values recurse.
+bool NestsDeeper(const Value& value, int limit);
+inline constexpr int kMaxKernelNesting = 64;
+uint64_t StaticHash(const Value& value);  // equal for equal values
 
-// nullptr if there is no such key.
+// nullptr if there is no such key. The evaluator's own lookups (Impl::FindKey) also ask __hash__ and __eq__.
 Value* DictFind(DictPayload& dict, const Value& key);
+void DictSet(DictPayload& dict, const Value& key, Value value);
 Value MakeDict(std::vector<std::pair<Value, Value>> entries);
+Value MakeSet(bool frozen);
 Value MakeNamedTuple(std::string class_name, std::vector<std::string> field_names, std::vector<Value> items);
 
 }  // namespace tilevm::specializer

@@ -52,9 +52,13 @@ const FunctionInfo& Evaluator::Impl::InfoOf(const isa::Function& function) {
   return *info;
 }
 
-absl::Status Evaluator::Impl::CountStep(Loc loc) {
-  if (++steps_ > limits_.max_steps) {
+absl::Status Evaluator::Impl::CountStep(Loc loc, int64_t steps) {
+  steps_ += steps;
+  if (steps_ > limits_.max_steps) {
     return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "evaluation took more than ", limits_.max_steps, " steps");
+  }
+  if (meter_->bytes() > limits_.max_value_bytes) {
+    return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "MemoryError: the program's values take more than ", limits_.max_value_bytes >> 20, " MiB");
   }
   if (kernel_state_ && static_cast<int64_t>(kernel_state_->kernel.values.size()) > limits_.max_ir_ops) {
     return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "the kernel unrolls to more than ", limits_.max_ir_ops, " operations");
@@ -244,8 +248,11 @@ absl::Status Evaluator::Impl::RunInst(Frame& frame, const isa::Inst& inst, std::
       return define(std::move(value));
     }
     case Op::kSetGlobal: {
-      TILEVM_ASSIGN_OR_RETURN(Value value, read(0));
       if (frame.kernel) return InvalidAt(inst.loc, "a kernel cannot assign the global name '", String(inst.imm), "'");
+      if (const Value& raw = Raw(frame, inst.operands[0]); raw.is(ValueKind::kUnbound) && raw.As<UnboundPayload>()->name == String(inst.imm)) {
+        return SetGlobal(frame.function->unit, String(inst.imm), raw);  // `del name`
+      }
+      TILEVM_ASSIGN_OR_RETURN(Value value, read(0));
       return SetGlobal(frame.function->unit, String(inst.imm), std::move(value));
     }
     case Op::kGetAttr: {
@@ -285,12 +292,12 @@ absl::Status Evaluator::Impl::RunInst(Frame& frame, const isa::Inst& inst, std::
         if (key.is(ValueKind::kDoubleSpread)) {
           const Value& inner = key.As<BoxPayload>()->inner;
           if (!inner.is(ValueKind::kDict)) return InvalidAt(inst.loc, "TypeError: '", NameOfType(inner), "' object is not a mapping");
-          for (const auto& [k, v] : inner.As<DictPayload>()->entries) TILEVM_RETURN_IF_ERROR(SetItem(dict, k, v, inst.loc));
+          for (const auto& [k, v] : inner.As<DictPayload>()->entries) TILEVM_RETURN_IF_ERROR(DictPut(dict, k, v, inst.loc));
           ++i;
           continue;
         }
         TILEVM_ASSIGN_OR_RETURN(Value item, read(i + 1));
-        TILEVM_RETURN_IF_ERROR(SetItem(dict, key, item, inst.loc));
+        TILEVM_RETURN_IF_ERROR(DictPut(dict, key, item, inst.loc));
         i += 2;
       }
       return define(std::move(dict));
@@ -327,6 +334,7 @@ absl::Status Evaluator::Impl::RunInst(Frame& frame, const isa::Inst& inst, std::
         TILEVM_ASSIGN_OR_RETURN(Value part, read(i));
         TILEVM_ASSIGN_OR_RETURN(std::string piece, ToStr(part, inst.loc));
         text += piece;
+        TILEVM_RETURN_IF_ERROR(CheckText(text.size(), inst.loc));
       }
       return define(Value::String(std::move(text)));
     }
@@ -356,7 +364,8 @@ absl::Status Evaluator::Impl::RunInst(Frame& frame, const isa::Inst& inst, std::
     case Op::kSetAttr: {
       TILEVM_ASSIGN_OR_RETURN(Value object, read(0));
       TILEVM_ASSIGN_OR_RETURN(Value value, read(1));
-      if (frame.kernel) return InvalidAt(inst.loc, "attributes cannot be assigned in a kernel");
+      const bool cell = object.is(ValueKind::kObject) && object.As<HostObject>()->type_name() == "cell";
+      if (frame.kernel && !cell) return InvalidAt(inst.loc, "attributes cannot be assigned in a kernel");
       return SetAttr(object, String(inst.imm), value, inst.loc);
     }
     case Op::kSetItem: case Op::kDelItem: {

@@ -155,13 +155,7 @@ void RememberConfig(const Value& kernel, const Variant& variant) {
   auto* jit = kernel.As<specializer::JitPayload>();
   jit->best_config = variant.chosen;
   if (jit->cache.absent()) jit->cache = specializer::MakeDict({});
-  auto& cache = *jit->cache.As<DictPayload>();
-  const Value key = Value::String(variant.tuning_key);
-  if (Value* known = specializer::DictFind(cache, key)) {
-    *known = variant.chosen;
-  } else {
-    cache.entries.emplace_back(key, variant.chosen);
-  }
+  specializer::DictSet(*jit->cache.As<DictPayload>(), Value::String(variant.tuning_key), variant.chosen);
 }
 
 absl::StatusOr<std::vector<Variant>> ApplyWrappers(Evaluator& evaluator, const Value& kernel, const CallArgs& call, Loc loc) {

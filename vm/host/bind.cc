@@ -287,6 +287,9 @@ absl::StatusOr<specializer::SpecializationKey> SpecializationOf(const Value& ker
     const isa::Param& param = bound.function->params[i];
     Value value = bound.args[i];
     if (param.is_constexpr) {
+      if (specializer::NestsDeeper(value, specializer::kMaxKernelNesting)) {
+        return InvalidAt(loc, "argument ", param.name, " nests tuples more than ", specializer::kMaxKernelNesting, " deep");
+      }
       if (value.is(ValueKind::kConstexpr)) value = value.As<specializer::BoxPayload>()->inner;
       if (HoldsTensor(value)) {
         return WithNote(InvalidAt(loc, bound.function->name, ": argument ", param.name, " is a tensor, the parameter is a tl.constexpr"), param.loc, "the parameter");

@@ -129,6 +129,7 @@ class HostTensor : public specializer::HostObject, public std::enable_shared_fro
 
   Tensor tensor;
   bool requires_grad = false;
+  bool is_parameter = false;  // torch.nn.Parameter: what a module's parameters() lists
   Value grad = Value::None();
 
   std::string type_name() const override { return "torch.Tensor"; }

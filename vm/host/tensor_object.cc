@@ -163,6 +163,7 @@ absl::StatusOr<Value> HostTensor::GetAttr(Evaluator& evaluator, absl::string_vie
   if (name == "is_cpu") return Value::Bool(tensor.cpu_label);
   if (name == "ndim") return Value::Int(tensor.rank());
   if (name == "requires_grad") return Value::Bool(requires_grad);
+  if (name == "is_nn_parameter") return Value::Bool(is_parameter);  // asked by torch.nn.Module (specializer/partial_eval/nn_module.cc)
   if (name == "grad") return grad;
   if (name == "is_leaf") return Value::Bool(true);
   if (name == "data") return MakeTensorValue(tensor);

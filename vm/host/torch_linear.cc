@@ -213,6 +213,7 @@ constexpr HostOp kOps[] = {
     {"bmm .bmm", "input mat2 | out?", MatMulOp, 2},
     {"dot .dot", "input tensor | out?", MatMulOp, 0},
     {"mv .mv", "input vec | out?", MatMulOp, 0},
+    {"einsum", "equation operands*", EinsumOp},
     {"addmm .addmm", "input mat1 mat2", AddMM},
     {"outer .outer", "input vec2", Outer},
     {"nn.functional.linear", "input weight bias?", Linear},

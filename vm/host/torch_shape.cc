@@ -176,6 +176,40 @@ absl::StatusOr<Value> Same(HostCall& call) {  // requires_grad_(), detach(): the
   return call.args[0];
 }
 
+absl::StatusOr<Value> Parameter(HostCall& call) {
+  TILEVM_ASSIGN_OR_RETURN(Tensor t, call.TensorArg(0));
+  TILEVM_ASSIGN_OR_RETURN(bool requires_grad, call.BoolArg(1, true));
+  Value parameter = MakeTensorValue(t);
+  AsTensor(parameter)->is_parameter = true;
+  AsTensor(parameter)->requires_grad = requires_grad;
+  return parameter;
+}
+
+// A view of the storage with any sizes and strides; every element has to lie in it.
+absl::StatusOr<Value> AsStrided(HostCall& call) {
+  TILEVM_ASSIGN_OR_RETURN(Tensor t, call.TensorArg(0));
+  TILEVM_ASSIGN_OR_RETURN(Shape size, call.ShapeArg(1));
+  TILEVM_ASSIGN_OR_RETURN(Shape strides, call.ShapeArg(2));
+  TILEVM_ASSIGN_OR_RETURN(int64_t offset, call.IntArg(3, t.offset));
+  if (size.size() != strides.size()) return call.Error("mismatch in length of strides and shape: ", strides.size(), " and ", size.size());
+  absl::int128 last = offset;
+  bool empty = false;
+  for (size_t i = 0; i < size.size(); ++i) {
+    if (size[i] < 0 || strides[i] < 0) return call.Error("negative sizes and strides are not supported");
+    empty |= size[i] == 0;
+    if (size[i] > 0) last += absl::int128(size[i] - 1) * strides[i];
+  }
+  const int64_t elements = t.storage->bytes() / t.item_bytes();
+  if (offset < 0 || (!empty && last >= elements)) {
+    return call.Error("setStorage: sizes ", isa::ShapeToString(size), ", strides ", isa::ShapeToString(strides), " and offset ", offset,
+                      " are out of bounds for storage of ", elements, " elements");
+  }
+  t.shape = size;
+  t.strides = strides;
+  t.offset = offset;
+  return MakeTensorValue(t);
+}
+
 absl::StatusOr<Value> CloneTensor(HostCall& call) {
   TILEVM_ASSIGN_OR_RETURN(Tensor t, call.TensorArg(0));
   TILEVM_ASSIGN_OR_RETURN(Tensor out, Clone(t));
@@ -434,6 +468,8 @@ constexpr HostOp kOps[] = {
     {".requires_grad_", "input requires_grad?", Same, 1},
     {".detach detach", "input", Same, 2},
     {".detach_ .pin_memory .retain_grad", "input", Same, 0},
+    {"nn.Parameter nn.parameter.Parameter", "data requires_grad?", Parameter},
+    {"as_strided .as_strided", "input size stride storage_offset?", AsStrided},
     {"clone .clone", "input | memory_format?", CloneTensor},
     {".item", "input", Item},
     {".tolist", "input", ToList},

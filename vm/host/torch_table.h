@@ -68,6 +68,7 @@ absl::Span<const HostOp> ShapeOps();        // torch_shape.cc
 absl::Span<const HostOp> ElementwiseOps();  // torch_elementwise.cc
 absl::Span<const HostOp> ReduceOps();       // torch_reduce.cc
 absl::Span<const HostOp> LinearOps();       // torch_linear.cc
+absl::StatusOr<Value> EinsumOp(HostCall& call);  // torch_einsum.cc
 absl::Span<const HostOp> TestingOps();      // torch_testing.cc
 absl::Span<const HostOp> DeviceOps();       // torch_device.cc
 

@@ -132,6 +132,7 @@ absl::Status CompareTensors(HostCall& call, const Tensor& actual, const Tensor& 
 }
 
 absl::Status CompareValues(HostCall& call, const Value& actual, const Value& expected, const std::string& where) {
+  if (specializer::NestsDeeper(actual, specializer::kMaxKernelNesting)) return call.Error("sequences nest more than ", specializer::kMaxKernelNesting, " deep");
   const auto sequence = [](const Value& v) { return v.is(ValueKind::kTuple) || v.is(ValueKind::kList); };
   if (sequence(actual) && sequence(expected)) {
     if (actual.items().size() != expected.items().size()) {

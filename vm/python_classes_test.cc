@@ -1,0 +1,345 @@
+// Host programs with classes: dataclasses, enums, contexts, properties, caches, modules.
+#include "absl/strings/match.h"
+#include "gtest/gtest.h"
+#include "vm/testing.h"
+
+namespace tilevm::vm {
+namespace {
+
+bool Fails(absl::string_view body, absl::string_view message) {
+  const std::string text = RunBody(body);
+  if (absl::StrContains(text, message)) return true;
+  ADD_FAILURE() << "wanted: " << message << "\ngot: " << text;
+  return false;
+}
+
+TEST(Classes, Dataclasses) {
+  EXPECT_EQ(RunBody(R"py(
+import dataclasses
+from dataclasses import dataclass, field, asdict, replace
+@dataclass
+class P:
+    x: int
+    y: int = 2
+    tags: list = field(default_factory=list)
+assert P(1) == P(1, 2) and P(1) != P(2) and not (P(1) == 1) and repr(P(1)) == "P(x=1, y=2, tags=[])"
+p = P(1)
+p.tags.append(3)
+assert P(1).tags == [] and p != P(1) and asdict(p) == {"x": 1, "y": 2, "tags": [3]} and replace(p, x=9).x == 9
+try:
+    hash(p)
+    failed = False
+except TypeError as e:
+    failed = "unhashable type: 'P'" in str(e)
+assert failed
+@dataclass(frozen=True, order=True)
+class K:
+    m: int
+    n: int = 0
+    note: str = field(default="", compare=False)
+assert {K(1, 2): "a"}[K(1, 2)] == "a" and K(1) < K(2) and K(1, 1) > K(1) and sorted([K(2), K(1)]) == [K(1), K(2)] and K(1, note="z") == K(1)
+assert len({K(1), K(1), K(2)}) == 2 and hash(K(1)) == hash(K(1))
+try:
+    K(1).m = 5
+    failed = False
+except dataclasses.FrozenInstanceError as e:
+    failed = "cannot assign to field 'm'" in str(e)
+assert failed
+@dataclass
+class Q(P):
+    z: int = 4
+    def __post_init__(self):
+        self.total = self.x + self.z
+assert Q(1, 2, [], 5).total == 6 and Q(1) == Q(1) and Q(1) != P(1)
+@dataclass(eq=False)
+class I:
+    x: int
+assert I(1) != I(1) and len({I(1), I(1)}) == 2
+@dataclass(kw_only=True)
+class W:
+    a: int = 1
+    b: int
+assert W(b=2).a == 1
+@dataclass
+class H:
+    a: int
+    b: int = field(init=False)
+    def __post_init__(self):
+        self.b = self.a * 2
+assert H(2).b == 4
+@dataclass(frozen=True)
+class F:
+    a: int
+    def __post_init__(self):
+        object.__setattr__(self, "double", self.a * 2)
+assert F(3).double == 6
+)py"),
+            "");
+  Fails("from dataclasses import dataclass\n@dataclass\nclass A:\n    x: list = []\n", "ValueError: mutable default list for field x is not allowed: use default_factory");
+  Fails("from dataclasses import dataclass\n@dataclass\nclass A:\n    x: int = 1\n    y: int\n", "TypeError: non-default argument 'y' follows default argument");
+  Fails("from dataclasses import dataclass\n@dataclass\nclass A:\n    x: int\nA(1) < A(2)\n", "TypeError: '<' not supported between 'A' and 'A'");
+}
+
+TEST(Classes, Enums) {
+  EXPECT_EQ(RunBody(R"py(
+from enum import Enum, IntEnum, auto
+class E(Enum):
+    A = 1
+    B = "b"
+    ALSO = 1
+    def twice(self):
+        return self.value * 2
+print(E.A, [E.B], f"{E.A}", repr(E.A))
+assert list(E) == [E.A, E.B] and len(E) == 2 and E(1) is E.A and E["B"] is E.B and E.ALSO is E.A and E.A.name == "A" and E.B.value == "b"
+assert E.A == E.A and E.A != E.B and E.A != 1 and {E.A: 1}[E.A] == 1 and E.A in E and isinstance(E.A, E) and E.A.twice() == 2
+assert [e.name for e in E] == ["A", "B"]
+class N(IntEnum):
+    ONE = auto()
+    TWO = auto()
+assert N.TWO == 2 and N.ONE + 1 == 2 and N.ONE < N.TWO and {2: "x"}[N.TWO] == "x" and sorted([N.TWO, N.ONE])[0] is N.ONE and f"{N.TWO}" == "2"
+class S(str, Enum):
+    LEFT = "left"
+assert S.LEFT == "left" and S("left") is S.LEFT and {"left": 1}[S.LEFT] == 1
+try:
+    E(5)
+    failed = False
+except ValueError as e:
+    failed = str(e) == "5 is not a valid E"
+assert failed
+)py"),
+            "");
+  EXPECT_EQ(printed, "E.A [<E.B: 'b'>] E.A <E.A: 1>\n");
+  Fails("from enum import Enum\nclass E(Enum):\n    A = 1\nE['Z']\n", "KeyError: 'Z'");
+}
+
+TEST(Classes, ContextsSeeAndTakeExceptions) {
+  EXPECT_EQ(RunBody(R"py(
+import contextlib
+log = []
+class Guard:
+    def __init__(self, take):
+        self.take = take
+    def __enter__(self):
+        return self
+    def __exit__(self, kind, value, trace):
+        log.append((kind, str(value)))
+        return self.take
+with Guard(False):
+    pass
+assert log[-1] == (None, "None")
+with Guard(True):
+    raise ValueError("taken")
+assert log[-1] == (ValueError, "taken")
+try:
+    with Guard(False):
+        raise KeyError("k")
+    caught = False
+except KeyError as e:
+    caught = True
+assert caught and log[-1][0] is KeyError
+def inside():
+    x = 1
+    with Guard(True):
+        x = 2
+        raise ValueError("x")
+        x = 3
+    return x
+assert inside() == 2
+def returns():
+    with Guard(True):
+        return [][1]
+    return "after"
+assert returns() == "after" and log[-1][0] is IndexError
+def partway(n):
+    y = 0
+    try:
+        y = 1
+        [][n]
+        y = 2
+    except IndexError:
+        pass
+    return y
+assert partway(0) == 1
+def otherwise():
+    try:
+        a = 1
+    except ValueError:
+        a = 2
+    else:
+        a += 10
+        try:
+            raise ValueError
+        except ValueError:
+            a += 100
+    try:
+        try:
+            pass
+        except KeyError:
+            a = 0
+        else:
+            raise KeyError("not the one above's")
+    except KeyError:
+        a += 1000
+    return a
+assert otherwise() == 1111
+def last():
+    for i in range(5):
+        try:
+            z = i
+            if i == 3:
+                raise ValueError
+        except ValueError:
+            break
+        finally:
+            w = i
+    return z, w
+assert last() == (3, 3)
+@contextlib.contextmanager
+def quiet():
+    try:
+        yield 1
+    except ValueError:
+        log.append("quiet")
+with quiet() as q:
+    raise ValueError
+assert q == 1 and log[-1] == "quiet"
+with contextlib.suppress(KeyError, ValueError):
+    raise KeyError("gone")
+with contextlib.nullcontext(5) as five:
+    assert five == 5
+)py"),
+            "");
+  Fails("class G:\n    def __enter__(self):\n        pass\n    def __exit__(self, *a):\n        pass\nwith G():\n    [][1]\n", "IndexError: list index 1 out of range");
+}
+
+TEST(Classes, NamesCanBeDeleted) {
+  EXPECT_EQ(RunBody(R"py(
+x = 1
+del x
+try:
+    x
+    failed = False
+except NameError as e:
+    failed = "name 'x' is not defined" in str(e)
+assert failed
+x = 2
+assert x == 2
+a, b = 1, 2
+del a, b
+class C:
+    pass
+c = C()
+c.n = 1
+del c.n
+assert not hasattr(c, "n")
+def f():
+    global x
+    y = 1
+    del y, x
+    try:
+        print(y)
+    except NameError:
+        return True
+assert f()
+def g():
+    n = 1
+    h = lambda: n
+    n = 2
+    del n
+    try:
+        h()
+    except NameError:
+        return True
+assert g()
+)py"),
+            "");
+  Fails("del nothing\n", "NameError: name 'nothing' is not defined");
+  Fails("x = 1\ndel x\nprint(x)\n", "NameError: name 'x' is not defined");
+}
+
+TEST(Classes, CachesCallOnce) {
+  EXPECT_EQ(RunBody(R"py(
+import functools
+calls = []
+@functools.lru_cache
+def f(x, y=0):
+    calls.append(x)
+    return x + y
+assert f(1) == 1 and f(1) == 1 and f(2) == 2 and calls == [1, 2] and f(1, y=1) == 2 and f.cache_info().hits == 1
+@functools.lru_cache(maxsize=2)
+def g(x):
+    calls.append(x)
+    return x
+del calls[:]
+g(1), g(2), g(1), g(3), g(1), g(2)
+assert calls == [1, 2, 3, 2], calls
+@functools.cache
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+assert fib(60) == 1548008755920
+f.cache_clear()
+assert f.cache_info().currsize == 0 and f.__name__ == "f"
+class M:
+    def __init__(self):
+        self.n = 0
+    @functools.lru_cache(maxsize=None)
+    def one(self, k):
+        self.n += 1
+        return k
+    @functools.cached_property
+    def prop(self):
+        self.n += 10
+        return self.n
+    @property
+    def v(self):
+        return self._v
+    @v.setter
+    def v(self, value):
+        self._v = value * 2
+m = M()
+m.one(1), m.one(1), m.one(2)
+assert m.n == 2 and m.prop == 12 and m.prop == 12
+m.v = 4
+assert m.v == 8
+)py"),
+            "");
+  Fails("import functools\n@functools.cache\ndef f(x):\n    return x\nf([1])\n", "TypeError: unhashable type: 'list'");
+}
+
+TEST(Classes, SubclassesOfBuiltinsAreNamed) {
+  Fails("class L(list):\n    pass\n", "class 'L': a subclass of list is not supported");
+  Fails("class D(dict):\n    pass\n", "class 'D': a subclass of dict is not supported");
+  Fails("class N(int):\n    pass\n", "class 'N': a subclass of int is not supported");
+}
+
+TEST(Classes, Modules) {
+  EXPECT_EQ(RunBody(R"py(
+import torch.nn as nn
+class Scale(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.weight = nn.Parameter(torch.full((n,), 2.0))
+        self.steps = 0
+    def forward(self, x, add=0.0):
+        self.steps += 1
+        return x * self.weight + add
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = Scale(2)
+        self.b = Scale(2)
+    def forward(self, x):
+        return self.b(self.a(x), add=1.0)
+net = Net().to("cuda").eval()
+assert net(torch.ones(2)).tolist() == [5.0, 5.0] and net.a.steps == 1
+assert [n for n, p in net.named_parameters()] == ["a.weight", "b.weight"] and len(list(net.parameters())) == 2
+assert sum(p.numel() for p in net.parameters()) == 4 and list(net.state_dict()) == ["a.weight", "b.weight"]
+with torch.no_grad():
+    assert net.a(torch.ones(2)).sum() == 4
+)py"),
+            "");
+  Fails("class M(torch.nn.Module):\n    pass\nM()(1)\n", "NotImplementedError: Module [M] is missing the required \"forward\" function");
+}
+
+}  // namespace
+}  // namespace tilevm::vm

@@ -1,0 +1,331 @@
+// Host programs that go to the ends of what a value may be: deep, long, lazy, hashed, copied. Each once crashed, hung or meant something else.
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "vm/testing.h"
+
+namespace tilevm::vm {
+namespace {
+
+bool Fails(absl::string_view body, absl::string_view message) {
+  const std::string text = RunBody(body);
+  if (absl::StrContains(text, message)) return true;
+  ADD_FAILURE() << "wanted: " << message << "\ngot: " << text;
+  return false;
+}
+
+// --- nesting without end ---
+
+TEST(Deep, ValuesAreTakenApartWithoutRecursion) {
+  EXPECT_EQ(RunBody(R"py(
+import functools
+def wrap(g):
+    return lambda: g
+class Node:
+    def __init__(self, next):
+        self.next = next
+    def method(self):
+        return 1
+f = lambda: 0
+p = print
+t = ()
+l = []
+d = {}
+n = None
+m = None
+z = iter([])
+e = ValueError(0)
+for i in range(30000):
+    f = wrap(f)
+    p = functools.partial(p, i)
+    t = (t,)
+    l = [l]
+    d = {1: d}
+    n = Node(n)
+    m = Node(m).method
+    z = map(str, z)
+    e = ValueError(e)
+a = []
+a.append(a)
+b = {}
+b[0] = b
+f = p = t = l = d = n = m = z = e = None
+)py"),
+            "");
+}
+
+TEST(Deep, WalksOverDeepValuesEndInAnError) {
+  // Each walk is a program of its own: an error of this kind cannot be caught.
+  const std::string deep = "t = u = ()\nl = k = []\nd = c = {}\nfor i in range(40000):\n    t, u, l, k, d, c = (t,), (u,), [l], [k], {1: d}, {1: c}\nimport copy\n";
+  for (absl::string_view walk : {"t == u", "d == c", "l < k", "{t: 1}", "{t}", "f'{d}'", "isinstance(1, t)", "'%s' % (l,)", "copy.deepcopy(l)", "t in [u]", "'{}'.format(l)"}) {
+    Fails(absl::StrCat(deep, walk, "\n"), "RecursionError: the program nests too deeply");
+  }
+  Fails("class A:\n    def __init__(self, n):\n        self.n = n\na = None\nfor i in range(40000):\n    a = A(a)\nrepr(a)\n", "RecursionError");
+  Fails("import functools\nf = print\nfor i in range(40000):\n    f = functools.partial(f)\nf(1)\n", "RecursionError");
+  Fails("f = [1]\nfor i in range(40000):\n    f = map(str, f)\nnext(f)\n", "RecursionError");
+  Fails("class A:\n    pass\nfor i in range(1000):\n    class A(A):\n        pass\n", "RecursionError: class 'A' has more than 200 classes above it");
+  EXPECT_EQ(RunBody(R"py(
+x = [[[[[[[[[[[[1, (2,), {3: {4}}]]]]]]]]]]]]
+assert repr(x) == "[[[[[[[[[[[[1, (2,), {3: {4}}]]]]]]]]]]]]"
+a = [1]
+a.append(a)
+assert repr(a) == "[1, [...]]"
+b = {}
+b["b"] = b
+assert repr(b) == "{'b': {...}}"
+import copy
+c = copy.deepcopy(a)
+assert c is not a and c[1] is c
+s = []
+for i in range(60):
+    s = [s, s]
+assert len(copy.deepcopy(s)) == 2
+class Point:
+    def __repr__(self):
+        return "point"
+assert repr([Point(), {1: Point()}]) == "[point, {1: point}]" and str((Point(),)) == "(point,)"
+)py"),
+            "");
+}
+
+TEST(Deep, LongChainsOfSourceWork) {
+  std::string chain = "x = 1", text = "y = 'a'", both = "z = 1", elifs = "def f(n):\n    if n == 0:\n        return 0\n", top = "n = 299\nif n == 0:\n    r = 0\n";
+  for (int i = 1; i < 3000; ++i) absl::StrAppend(&chain, " + 1"), absl::StrAppend(&text, " + 'a'"), absl::StrAppend(&both, " * 3 % 7 - 1");
+  for (int i = 1; i < 300; ++i) {
+    absl::StrAppend(&elifs, "    elif n == ", i, ":\n        return ", i, "\n");
+    absl::StrAppend(&top, "elif n == ", i, ":\n    r = ", i, "\n");
+  }
+  EXPECT_EQ(RunBody(absl::StrCat(chain, "\nassert x == 3000\n", text, "\nassert len(y) == 3000\n", both, "\n", elifs, "assert f(299) == 299 and f(300) is None\n", top, "assert r == 299\n")), "");
+  std::string kernel = "import triton.language as tl\n@triton.jit\ndef k(x, N: tl.constexpr):\n    v = tl.load(x)\n    if N == 0:\n        v += 0\n";
+  for (int i = 1; i < 200; ++i) absl::StrAppend(&kernel, "    elif N == ", i, ":\n        v += ", i, "\n");
+  EXPECT_EQ(RunBody(absl::StrCat(kernel, "    tl.store(x, v)\nx = torch.zeros(1)\nk[(1,)](x, 199)\nassert x.item() == 199\n")), "");
+}
+
+// --- caps ---
+
+TEST(Caps, WhatGrowsWithoutEndIsStopped) {
+  Fails("s = 'a'\nwhile True:\n    s = s.replace('a', 'a' * 4096)\n", "MemoryError: a string of more than");
+  Fails("s = 'a'\nwhile True:\n    s = s.join([s, s, s])\n", "MemoryError: a string of more than");
+  Fails("s = 'a'\nwhile True:\n    s = f'{s}{s}'\n", "MemoryError: a string of more than");
+  Fails("s = 'a'\nwhile True:\n    s = '%s%s' % (s, s)\n", "MemoryError: a string of more than");
+  Fails("s = 'a'\nwhile True:\n    s = '{0}{0}'.format(s)\n", "MemoryError: a string of more than");
+  Fails("'a' * (1 << 40)\n", "MemoryError");
+  Fails("[0] * (1 << 40)\n", "MemoryError");
+  Fails("f'{1:99999999}'\n", "ValueError: a width or precision above");
+  Fails("'%99999999d' % 1\n", "ValueError: a width or precision above");
+  Fails("'a'.ljust(99999999)\n", "ValueError: a width or precision above");
+  Fails("import itertools\nlist(itertools.count())\n", "MemoryError: a itertools.count is spelled out");
+  constexpr int64_t kCap = int64_t{1} << 24;
+  for (absl::string_view body : {"l = []\nwhile True:\n    l.append(1)\n", "l = []\nwhile True:\n    l.append([0] * 10000)\n", "d = {}\nwhile True:\n    d[len(d)] = 'a' * 10000\n",
+                                 "class A:\n    pass\na = None\nwhile True:\n    b = A()\n    b.next = a\n    a = b\n", "f = None\nwhile True:\n    f = lambda f=f: f\n",
+                                 "l = [1]\nwhile True:\n    l += l\n", "l = [1]\nfor x in l:\n    l.append(x)\n", "s = set()\nwhile True:\n    s.add(len(s))\n"}) {
+    EXPECT_TRUE(absl::StrContains(RunBody(body, false, kCap), "MemoryError: ")) << body;
+  }
+  EXPECT_EQ(RunBody("for i in range(100):\n    x = [0] * 100000\n    y = {i: x}\n", false, kCap), "");  // what is let go does not count
+}
+
+TEST(Caps, DictsAndSetsAreHashed) {
+  EXPECT_EQ(RunBody(R"py(
+d = {}
+s = set()
+for i in range(50000):
+    d[i] = i
+    s.add((i, str(i)))
+assert len(d) == 50000 and len(s) == 50000 and d[49999] == 49999 and (7, "7") in s and (7, "8") not in s
+for i in range(0, 50000, 2):
+    del d[i]
+    s.discard((i, str(i)))
+assert len(d) == 25000 and list(d)[:3] == [1, 3, 5] and 4 not in d and 5 in d and len(s) == 25000
+while d:
+    d.popitem()
+while s:
+    s.pop()
+assert not d and not s
+d = {True: "a", 1: "b", 1.0: "c"}
+assert d == {1: "c"} and list(d) == [True]
+nan = float("nan")
+assert {nan: 1}[nan] == 1 and nan in [nan] and nan in {nan}
+assert {(1, 2.0): 3}[(1.0, 2)] == 3 and {0.0: 1}[-0.0] == 1 and {2**70: 1}[2**70] == 1
+f = frozenset([1, 2])
+assert {f: 1}[frozenset([2, 1])] == 1 and repr(f) == "frozenset({1, 2})" and f | {3} == {1, 2, 3}
+assert {1, 2} <= {1, 2, 3} and not {1, 4} <= {1, 2} and {1}.isdisjoint({2}) and {1, 2}.issuperset([1])
+assert {1, 2}.union([3], (4,)) == {1, 2, 3, 4} and {1, 2, 3}.difference([1], [2]) == {3}
+for bad in ([], {}, set(), ([],)):
+    try:
+        {bad: 1}
+        failed = False
+    except TypeError as e:
+        failed = "unhashable type" in str(e)
+    assert failed
+class Key:
+    def __init__(self, n):
+        self.n = n
+    def __hash__(self):
+        return hash(self.n % 10)
+    def __eq__(self, other):
+        return self.n == other.n
+k = {Key(i): i for i in range(100)}
+assert len(k) == 100 and k[Key(57)] == 57 and Key(57) in set(k) and Key(100) not in k
+class Plain:
+    pass
+p, q = Plain(), Plain()
+assert {p: 1, q: 2}[p] == 1
+try:
+    for key in k:
+        k[len(k) + 1] = 0
+    failed = False
+except RuntimeError as e:
+    failed = "changed size" in str(e)
+assert failed
+a, b = [1], [1]
+assert id(a) != id(b) and id(a) == id(a)
+)py"),
+            "");
+}
+
+// --- laziness ---
+
+TEST(Lazy, ItemsAreMadeWhenTheyAreAskedFor) {
+  EXPECT_EQ(RunBody(R"py(
+import itertools
+log = []
+def note(x):
+    log.append(x)
+    return x
+m = map(note, [1, 2, 3])
+assert log == []
+assert next(m) == 1 and log == [1]
+assert list(m) == [2, 3] and list(m) == []
+g = (note(x) for x in itertools.count() if x % 2)
+assert log == [1, 2, 3] and next(g) == 1 and next(g) == 3 and log[-2:] == [1, 3]
+assert any(note(x) > 1 for x in itertools.count()) and log[-3:] == [0, 1, 2]
+assert not all(x < 5 for x in itertools.count())
+assert next(x for x in itertools.count(10) if x % 7 == 0) == 14
+z = zip(itertools.count(), "ab")
+assert list(z) == [(0, "a"), (1, "b")]
+assert list(enumerate("ab", start=1)) == [(1, "a"), (2, "b")]
+assert next((a, b) for a in range(3) for b in itertools.count()) == (0, 0)
+f = filter(None, [0, 1, 2])
+assert next(f) == 1 and 2 in f and list(f) == []
+l = [1]
+for x in l:
+    if len(l) < 5:
+        l.append(x + 1)
+assert l == [1, 2, 3, 4, 5]
+i = iter(l)
+assert next(i) == 1 and i is iter(i)
+l.append(6)
+assert list(i) == [2, 3, 4, 5, 6] and next(i, "end") == "end"
+try:
+    next(iter([]))
+    failed = False
+except StopIteration:
+    failed = True
+assert failed
+assert list(iter(lambda: note(len(log)), 20))[-1] == 19
+assert list(reversed([1, 2])) == [2, 1] and list(reversed(range(3))) == [2, 1, 0] and list(reversed("ab")) == ["b", "a"]
+a, b = (x for x in (1, 2))
+assert (a, b) == (1, 2)
+first, *rest = map(str, range(3))
+assert first == "0" and rest == ["1", "2"]
+try:
+    a, b = itertools.count()
+    failed = False
+except ValueError as e:
+    failed = "too many values to unpack" in str(e)
+assert failed
+class Countdown:
+    def __init__(self, n):
+        self.n = n
+    def __iter__(self):
+        return self
+    def __next__(self):
+        if self.n == 0:
+            raise StopIteration
+        self.n -= 1
+        return self.n
+assert list(Countdown(3)) == [2, 1, 0] and [x for x in Countdown(2)] == [1, 0] and next(Countdown(9)) == 8 and sum(Countdown(4)) == 6
+class Items:
+    def __getitem__(self, i):
+        if i > 2:
+            raise IndexError(i)
+        return i * i
+assert list(Items()) == [0, 1, 4]
+fs = [lambda: i for i in range(3)]
+assert [f() for f in fs] == [2, 2, 2]
+def inside():
+    gs = {i: (lambda: (i, j)) for i in range(3) for j in "ab"}
+    return [g() for g in gs.values()] + [f() for f in [lambda k=k: k for k in range(2)]]
+assert inside() == [(2, "b")] * 3 + [0, 1]
+i = 7
+hs = [lambda: i for i in range(2)]
+assert i == 7 and hs[0]() == 1
+)py"),
+            "");
+}
+
+TEST(Lazy, Itertools) {
+  EXPECT_EQ(RunBody(R"py(
+from itertools import accumulate, chain, combinations, combinations_with_replacement, count, cycle, dropwhile, filterfalse, groupby, islice, pairwise, permutations
+from itertools import product, repeat, starmap, takewhile, tee, zip_longest
+import itertools
+assert list(product([1, 2], "ab")) == [(1, "a"), (1, "b"), (2, "a"), (2, "b")] and list(product([0, 1], repeat=2)) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+assert list(product()) == [()] and list(product([], [1])) == [] and next(product(range(1000), repeat=4)) == (0, 0, 0, 0)
+assert list(chain([1], (2, 3), "a")) == [1, 2, 3, "a"] and list(chain.from_iterable([[1], [2]])) == [1, 2]
+assert list(islice(count(5, 2), 3)) == [5, 7, 9] and list(islice("abcdef", 1, None, 2)) == ["b", "d", "f"] and list(islice([1, 2, 3], 0)) == []
+assert list(permutations([1, 2, 3])) == [(1, 2, 3), (1, 3, 2), (2, 1, 3), (2, 3, 1), (3, 1, 2), (3, 2, 1)] and list(permutations("ab", 1)) == [("a",), ("b",)]
+assert list(combinations([1, 2, 3], 2)) == [(1, 2), (1, 3), (2, 3)] and list(combinations([1], 2)) == [] and list(combinations([1], 0)) == [()]
+assert list(combinations_with_replacement("ab", 2)) == [("a", "a"), ("a", "b"), ("b", "b")]
+assert list(repeat(1, 2)) == [1, 1] and list(accumulate([1, 2, 3])) == [1, 3, 6] and list(accumulate([1, 2, 3], lambda a, b: a * b, initial=2)) == [2, 2, 4, 12]
+assert list(zip_longest([1, 2], "a", fillvalue=0)) == [(1, "a"), (2, 0)] and list(starmap(pow, [(2, 3), (3, 2)])) == [8, 9]
+assert list(takewhile(lambda x: x < 3, count())) == [0, 1, 2] and list(dropwhile(lambda x: x < 3, [1, 3, 1])) == [3, 1] and list(filterfalse(None, [0, 1])) == [0]
+assert list(islice(cycle([1, 2]), 5)) == [1, 2, 1, 2, 1] and list(pairwise([1, 2, 3])) == [(1, 2), (2, 3)]
+assert [(k, list(g)) for k, g in groupby([1, 1, 2], key=lambda x: x)] == [(1, [1, 1]), (2, [2])]
+a, b = tee([1, 2])
+assert list(a) == [1, 2] and list(b) == [1, 2] and list(itertools.chain()) == []
+)py"),
+            "");
+  Fails("list(zip([1, 2], [1], strict=True))\n", "ValueError: zip() argument 2 is shorter than argument 1");
+}
+
+TEST(Lazy, GeneratorsTakeAndReturnValues) {
+  EXPECT_EQ(RunBody(R"py(
+def running():
+    total = 0
+    while True:
+        got = yield total
+        if got is None:
+            return "done"
+        total += got
+g = running()
+assert next(g) == 0 and g.send(3) == 3 and g.send(4) == 7
+try:
+    g.send(None)
+    result = None
+except StopIteration as stop:
+    result = str(stop)
+assert result == "done"
+def outer():
+    result = yield from running()
+    yield result
+o = outer()
+assert next(o) == 0 and o.send(1) == 1 and o.send(None) == "done"
+def catching():
+    try:
+        yield 1
+    except ValueError as e:
+        yield str(e)
+c = catching()
+assert next(c) == 1 and c.throw(ValueError("thrown")) == "thrown"
+try:
+    running().send(1)
+    failed = False
+except TypeError as e:
+    failed = "just-started generator" in str(e)
+assert failed
+)py"),
+            "");
+}
+
+}  // namespace
+}  // namespace tilevm::vm
