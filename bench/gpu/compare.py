@@ -305,10 +305,12 @@ def works():
                    {"BLOCK_M": 64, "BLOCK_N": 256, "BLOCK_K": 32, "num_stages": 4, "num_warps": 4},
                    {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 32, "num_stages": 4, "num_warps": 4}]
 
+        result = torch.float16 if dtype == torch.float8_e4m3fn else dtype
+
         def make():
             a = randn(k, m, dtype=dtype).t() if transpose_a else randn(m, k, dtype=dtype)
             b = randn(n, k, dtype=dtype).t() if transpose_b else randn(k, n, dtype=dtype)
-            return {"out": torch.empty(m, n, device="cuda", dtype=dtype), "a": a, "b": b}
+            return {"out": torch.empty(m, n, device="cuda", dtype=result), "a": a, "b": b}
 
         def args(s, c):
             a, b, o = s["a"], s["b"], s["out"]
@@ -318,11 +320,25 @@ def works():
             a, b, o = s["a"], s["b"], s["out"]
             kernel[lambda meta: (triton.cdiv(m, meta["BLOCK_M"]) * triton.cdiv(n, meta["BLOCK_N"]),)](
                 a, b, o, m, n, k, *a.stride(), *b.stride(), *o.stride(), GROUP_SIZE_M=8)
+        one = torch.ones((), device="cuda")
+
+        def vendor(s):
+            if dtype == torch.float8_e4m3fn:  # it takes b along k only: the other order has the same peer
+                torch._scaled_mm(s["a"], s["b"] if transpose_b else s["along_k"], one, one, out_dtype=result)
+                return
+            torch.backends.cuda.matmul.allow_tf32 = dtype == torch.float32
+            torch.mm(s["a"], s["b"], out=s["out"])
+
+        def with_peer():
+            s = make()
+            if dtype == torch.float8_e4m3fn and not transpose_b:
+                s["along_k"] = randn(n, k, dtype=dtype).t()
+            return s
+        tolerance = {torch.float16: 2e-3, torch.bfloat16: 6e-3, torch.float32: 2e-3}.get(dtype, 4e-3)
         suffix = ("T" if transpose_a else "N") + ("T" if transpose_b else "N")
-        out.append(Work(f"matmul {DTYPES[dtype]} {m}x{n}x{k} {suffix}", "examples/matmul_autotune.py", "matmul_kernel", make, args,
+        out.append(Work(f"matmul {DTYPES[dtype]} {m}x{n}x{k} {suffix}", "examples/matmul_autotune.py", "matmul_kernel", with_peer, args,
                         lambda s, c: (triton.cdiv(m, c["BLOCK_M"]) * triton.cdiv(n, c["BLOCK_N"]),), "TFLOP/s", 2 * m * n * k,
-                        lambda s: s["a"].double() @ s["b"].double(), 2e-3 if dtype == torch.float16 else 6e-3, configs,
-                        peers={"cublas": lambda s: torch.mm(s["a"], s["b"], out=s["out"])}, triton_run=theirs))
+                        lambda s: s["a"].double() @ s["b"].double(), tolerance, configs, peers={"cublas": vendor}, triton_run=theirs))
 
     def attention(batch, heads, n, d, causal):
         scale = 1.0 / math.sqrt(d)
@@ -419,7 +435,13 @@ def works():
         softmax(rows, cols, torch.float16)
     for size in (1024, 2048, 4096, 8192):
         matmul(size, size, size)
-    matmul(4096, 4096, 4096, torch.bfloat16)
+    matmul(8192, 8192, 1024)
+    matmul(4096, 16384, 4096)
+    for size in (1024, 2048, 4096, 8192):
+        matmul(size, size, size, torch.bfloat16)
+    for dtype in (torch.float32, torch.float8_e4m3fn):
+        matmul(4096, 4096, 4096, dtype, transpose_b=True)
+        matmul(4096, 4096, 4096, dtype)
     matmul(4096, 4096, 4096, transpose_a=True)
     matmul(4096, 4096, 4096, transpose_b=True)
     matmul(1000, 1032, 520)
