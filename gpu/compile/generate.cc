@@ -18,29 +18,38 @@ namespace tilevm::gpu {
 namespace {
 
 // Of the largest tile that a kernel without dots loads or stores: more would spill, or leave too few loads in flight; and where rows are reduced, fewer make
-// warps that mostly wait for each other (16384 rows of 781 on an H200: four warps 21.3 us, two 19.6, one 25.2).
+// warps that mostly wait for each other.
 constexpr int64_t kMostElemsPerThread = 32, kLeastElemsPerThread = 16;
+// Where rows are reduced, warps halve to the most elements a thread if what it loads stays within this (4096 rows of 1024 f16 on an H200: two warps 6.7 us, one
+// 6.4; layer norm of 4096 f16, three tiles: eight warps 39.6 us, four 37.7; of 1024 f32: two warps 35.2 us, one, with 384 bytes, 37.9).
+constexpr int64_t kMostBytesPerThread = 192;
 
-// The largest tile that memory accesses move; 0 if a dot fixes how warps share the work.
-int64_t LargestAccess(const ir::Kernel& kernel, const ir::Region& region, bool& has_dot, bool& has_reduce) {
-  int64_t largest = 0;
+// What the memory accesses of a kernel move, and its reductions take.
+struct Accesses {
+  int64_t largest = 0;        // elements of the largest tile accessed or reduced
+  int64_t loaded_bytes = 0;   // of all tiles loaded, in the program's text
+  bool has_dot = false, has_reduce = false;
+};
+void CollectAccesses(const ir::Kernel& kernel, const ir::Region& region, Accesses& out) {
   for (const ir::Op& op : region.ops) {
-    has_dot |= op.op == isa::Op::kDot;
-    has_reduce |= op.op == isa::Op::kReduce;
-    if (op.op == isa::Op::kLoad || op.op == isa::Op::kStore || op.op == isa::Op::kReduce) largest = std::max(largest, kernel.TypeOf(op.operands[0]).elem_count());
-    for (const ir::Region& inner : op.regions) largest = std::max(largest, LargestAccess(kernel, inner, has_dot, has_reduce));
+    out.has_dot |= op.op == isa::Op::kDot;
+    out.has_reduce |= op.op == isa::Op::kReduce;
+    if (op.op == isa::Op::kLoad || op.op == isa::Op::kStore || op.op == isa::Op::kReduce) out.largest = std::max(out.largest, kernel.TypeOf(op.operands[0]).elem_count());
+    if (op.op == isa::Op::kLoad) out.loaded_bytes += kernel.TypeOf(op.results[0]).elem_count() * isa::StorageBytes(kernel.TypeOf(op.results[0]).elem);
+    for (const ir::Region& inner : op.regions) CollectAccesses(kernel, inner, out);
   }
-  return largest;
 }
 
-// num_warps is a hint: a row of 32768 elements on four warps is not what anyone wants.
+// num_warps is a hint: a row of 32768 elements on four warps is not what anyone wants. A dot fixes how warps share the work.
 int WarpsFor(const ir::Kernel& kernel, const Target& target) {
-  bool has_dot = false, has_reduce = false;
-  const int64_t largest = LargestAccess(kernel, kernel.body, has_dot, has_reduce);
+  Accesses accesses;
+  CollectAccesses(kernel, kernel.body, accesses);
   int warps = kernel.options.num_warps;
-  if (has_dot || warps < 1 || (warps & (warps - 1)) != 0) return warps;
-  while (warps * 64 <= target.max_threads_per_block && largest > kMostElemsPerThread * 32 * warps) warps *= 2;
-  while (has_reduce && warps > 1 && largest < kLeastElemsPerThread * 32 * warps) warps /= 2;
+  if (accesses.has_dot || warps < 1 || (warps & (warps - 1)) != 0) return warps;
+  while (warps * 64 <= target.max_threads_per_block && accesses.largest > kMostElemsPerThread * 32 * warps) warps *= 2;
+  if (!accesses.has_reduce) return warps;
+  while (warps > 1 && accesses.largest < kLeastElemsPerThread * 32 * warps) warps /= 2;
+  while (warps > 1 && 2 * accesses.largest <= kMostElemsPerThread * 32 * warps && 2 * accesses.loaded_bytes <= kMostBytesPerThread * 32 * warps) warps /= 2;
   return warps;
 }
 
@@ -68,6 +77,19 @@ int64_t VectorOf(const layout::LayoutKernel& kernel, const analysis::AxisFacts& 
   if (access.kind != analysis::AccessKind::kContiguous || !kernel.HasLayout(pointer)) return 1;
   const int64_t widest = 16 / isa::StorageBytes(isa::DType(kernel.kernel.TypeOf(pointer).elem.dtype));
   return std::min({access.vector, kernel.LayoutOf(pointer).ContiguousElements(access.axis), std::max<int64_t>(widest, 1)});
+}
+
+// Bits of a register's number that move an element within a block of equal ones.
+uint32_t SameRegisters(const layout::LayoutKernel& kernel, const analysis::AxisFacts& facts, ir::ValueId id) {
+  const layout::LinearLayout& where = kernel.LayoutOf(id);
+  uint32_t same = 0;
+  for (size_t bit = 0; bit < where.reg().size(); ++bit) {
+    const auto at = where.Coordinates(where.reg()[bit]);
+    bool inside = true;
+    for (size_t axis = 0; axis < at.size(); ++axis) inside &= at[axis] < facts.Of(id).axes[axis].constancy;
+    if (inside) same |= 1u << bit;
+  }
+  return same;
 }
 
 // boxes: for a split into roles; null for none.
@@ -152,7 +174,7 @@ absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& t
   emit.line_directives = options.line_directives;
   emit.loops_run = options.promises.loops_run;
   emit.vector = [&](const ir::Op& op) { return VectorOf(kernel, facts, op); };
-  emit.fast_f64 = target.number == 80 || target.number == 90 || target.number == 100;
+  emit.same_registers = [&](ir::ValueId id) { return SameRegisters(kernel, facts, id); };
   // A split kernel whose other shared memory does not fit beside the rings gets shorter rings.
   int64_t scratch = 0;
   for (int attempt = 0; attempt < 2; ++attempt) {

@@ -7,7 +7,7 @@
 namespace tv {
 
 TV_DEV f32 to_f32(f16 x) { f32 r; asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x.bits)); return r; }
-TV_DEV f32 to_f32(bf16 x) { return f32_of(static_cast<u32>(x.bits) << 16); }
+TV_DEV f32 to_f32(bf16 x) { f32 r; asm("mov.b32 %0, {%1, %2};" : "=f"(r) : "h"(u16{0}), "h"(x.bits)); return r; }
 TV_DEV f32 to_f32(f32 x) { return x; }
 TV_DEV f32 to_f32(f64 x) { return __double2float_rn(x); }
 
@@ -25,18 +25,16 @@ TV_DEV f16 to_f16_rz(f32 x) { f16 r; asm("cvt.rz.f16.f32 %0, %1;" : "=h"(r.bits)
 TV_DEV f16 to_f16(f64 x) { f16 r; asm("cvt.rn.f16.f64 %0, %1;" : "=h"(r.bits) : "d"(x)); return r; }
 TV_DEV f16 to_f16_rz(f64 x) { f16 r; asm("cvt.rz.f16.f64 %0, %1;" : "=h"(r.bits) : "d"(x)); return r; }
 TV_DEV bf16 to_bf16(f32 x) { bf16 r; asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r.bits) : "f"(x)); return r; }
-// Two at once.
+// Two at once; copied as one word, or a store would take it apart and put it together again.
 TV_DEV void cast_pair(f16* out, const f32* x) {
   u32 both;
   asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(x[1]), "f"(x[0]));
-  out[0].bits = static_cast<u16>(both);
-  out[1].bits = static_cast<u16>(both >> 16);
+  memcpy(out, &both, 4);
 }
 TV_DEV void cast_pair(bf16* out, const f32* x) {
   u32 both;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(x[1]), "f"(x[0]));
-  out[0].bits = static_cast<u16>(both);
-  out[1].bits = static_cast<u16>(both >> 16);
+  memcpy(out, &both, 4);
 }
 TV_DEV bf16 to_bf16_rz(f32 x) {
   const u32 b = bits_of(x);

@@ -12,23 +12,27 @@ TV_DEV void barrier() { asm volatile("bar.sync 1, %0;" ::"n"(TV_CONSUMERS) : "me
 TV_DEV void barrier() { __syncthreads(); }
 #endif
 
-template <class T>
-TV_DEV T shuffle(T x, u32 lane) {
-  if constexpr (sizeof(T) == 8) {
-    const u64 bits = bit_cast<u64>(x);
-    const u32 low = __shfl_sync(0xffffffffu, static_cast<u32>(bits), lane), high = __shfl_sync(0xffffffffu, static_cast<u32>(bits >> 32), lane);
-    return bit_cast<T>(static_cast<u64>(high) << 32 | low);
-  } else if constexpr (sizeof(T) == 4) {
-    return bit_cast<T>(__shfl_sync(0xffffffffu, bit_cast<u32>(x), lane));
+// What another lane holds, 4 bytes at a time: f moves one word.
+template <class T, class F>
+TV_DEV T move_words(T x, F f) {
+  if constexpr (sizeof(T) >= 4) {
+    u32 words[sizeof(T) / 4];
+    memcpy(words, &x, sizeof(T));
+#pragma unroll
+    for (u32& word : words) word = f(word);
+    memcpy(&x, words, sizeof(T));
+    return x;
   } else {
     unsigned_of_size<sizeof(T)> bits;
     memcpy(&bits, &x, sizeof(T));
-    bits = static_cast<unsigned_of_size<sizeof(T)>>(__shfl_sync(0xffffffffu, static_cast<u32>(bits), lane));
-    T out;
-    memcpy(&out, &bits, sizeof(T));
-    return out;
+    bits = static_cast<unsigned_of_size<sizeof(T)>>(f(static_cast<u32>(bits)));
+    memcpy(&x, &bits, sizeof(T));
+    return x;
   }
 }
+template <class T> TV_DEV T shuffle(T x, u32 lane) { return move_words(x, [=](u32 word) { return __shfl_sync(0xffffffffu, word, lane); }); }
+// Of the lane whose number differs in these bits.
+template <class T> TV_DEV T shuffle_xor(T x, u32 bits) { return move_words(x, [=](u32 word) { return __shfl_xor_sync(0xffffffffu, word, bits); }); }
 
 // C: source[], lane_from_reg[], lane_from_lane[5], reg_from_lane[5], choices (how many source registers a receiver may want), choice[].
 template <class L, class C, class T, class From>

@@ -46,11 +46,34 @@ template <class T> TV_DEV T truediv(T x, T y) {
   else if constexpr (same<T, f64>) return __ddiv_rn(x, y);
   else return convert<T>(__fdiv_rn(to_f32(x), to_f32(y)));
 }
-// Many quotients by one divisor. x * (1 / y) in f64, rounded to f32, is the correctly rounded quotient, subnormal or not: that of two 24-bit numbers is further from
-// any midpoint between neighbours than f64 errs (1.5 * 2^-53 against 2^-49, relative), and zero, infinity and NaN follow the same rules.
-TV_DEV f64 reciprocal(f32 y) { return 1.0 / static_cast<f64>(y); }
-TV_DEV f64 reciprocal(f16 y) { return reciprocal(to_f32(y)); }
-TV_DEV f64 reciprocal(bf16 y) { return reciprocal(to_f32(y)); }
+// Many quotients by one divisor y: x * r with r, the rounded 1 / y, and one correction by the remainder, which is exact unless an exponent is extreme. That is the
+// correctly rounded quotient (P. Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990). Whoever divides so looks first at
+// all numbers: y between 2^-32 and 2^32 (positive: a zero keeps its sign), x zero or between 2^-60 and 2^90.
+struct Quotients {
+  u32 least = ~0u;  // of the bits of x without the sign, doubled, less 1: zero is the largest
+  f32 most = 0;     // of |x|; a NaN is passed over, for its quotient is one in any case
+  bool good = true;
+  template <class T> TV_DEV void look(T x) {
+    const f32 a = to_f32(x);
+    const u32 size = 2 * bits_of(a) - 1;
+    least = size < least ? size : least;
+    asm("max.f32 %0, %0, %1;" : "+f"(most) : "f"(fabsf(a)));
+  }
+  template <class T> TV_DEV void by(T y) { good = good && to_f32(y) >= 0x1p-32f && to_f32(y) <= 0x1p32f; }
+  TV_DEV bool ordinary() const { return good && least >= 2 * 0x21800000u - 1 && most <= 0x1p90f; }  // 0x21800000: 2^-60
+};
+TV_DEV f32 rounded_reciprocal(f32 y) {
+  f32 r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(y));
+  return __fmaf_rn(r, __fmaf_rn(-y, r, 1.0f), r);
+}
+template <class T> TV_DEV T quotient(T x, T y) {
+  const f32 a = to_f32(x), b = to_f32(y), r = rounded_reciprocal(b), q = __fmul_rn(a, r);
+  return convert<T>(__fmaf_rn(-__fmaf_rn(q, b, -a), r, q));
+}
+// Any quotient: x * (1 / y) in f64, rounded to f32, is the correctly rounded quotient, subnormal or not: that of two 24-bit numbers is further from any midpoint
+// between neighbours than f64 errs (1.5 * 2^-53 against 2^-49, relative), and zero, infinity and NaN follow the same rules.
+template <class T> TV_DEV f64 reciprocal(T y) { return 1.0 / static_cast<f64>(to_f32(y)); }
 template <class T> TV_DEV T divide_by(T x, f64 one_over_y) { return convert<T>(__double2float_rn(static_cast<f64>(to_f32(x)) * one_over_y)); }
 // Truncates; x // 0 is all ones, MIN // -1 is MIN.
 template <class T> TV_DEV T floordiv(T x, T y) {

@@ -122,6 +122,17 @@ template <int V, int Cache, int Evict, class T>
 TV_DEV void load(T* out, const T* p, bool mask = true) {
   load<V, Cache, Evict>(out, p, mask, T{});
 }
+// From here on the compiler cannot know that these are the elements it has seen before (16-bit elements, an even number).
+template <class T, class L>
+TV_DEV void keep(Tile<T, L>& x) {
+#pragma unroll
+  for (int r = 0; r < L::regs; r += 2) {
+    u32 word;
+    memcpy(&word, x.v + r, 4);
+    asm volatile("" : "+r"(word));
+    memcpy(x.v + r, &word, 4);
+  }
+}
 template <class T> TV_DEV T zero_of() { T x{}; return x; }
 template <class T, class L> TV_DEV Tile<T, L> zeros() { return splat<L>(zero_of<T>()); }
 // The bits are given: a float constant is printed as its bits, so that NaN payloads and -0 survive.

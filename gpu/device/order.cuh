@@ -27,7 +27,7 @@ TV_DEV Tile<T, L> flip(u32 smem, const Tile<T, L>& x) {
   if constexpr (Warp == 0) {
     Tile<T, L> out;
 #pragma unroll
-    for (int r = 0; r < L::regs; ++r) out.v[r] = Lane != 0 ? shuffle(x.v[r ^ Reg], lane_id() ^ Lane) : x.v[r ^ Reg];
+    for (int r = 0; r < L::regs; ++r) out.v[r] = Lane != 0 ? shuffle_xor(x.v[r ^ Reg], Lane) : x.v[r ^ Reg];
     return out;
   } else {
     T* rows = reinterpret_cast<T*>(shared_memory + smem);

@@ -9,6 +9,9 @@ struct Words {
   T word[4];
 };
 
+// Written in C++, the product of two widened words keeps the addition of the halves that are zero.
+TV_DEV u64 wide_product(u32 x, u32 y) { u64 r; asm("mul.wide.u32 %0, %1, %2;" : "=l"(r) : "r"(x), "r"(y)); return r; }
+
 // U: u32 or u64, the width of a word; T: the type of the results. A counter of another width is its value, extended by its sign and cut to the word.
 template <class U, int Rounds, class T, class S, class C>
 TV_DEV Words<T> philox_words(S seed, C c0, C c1, C c2, C c3) {
@@ -25,7 +28,7 @@ TV_DEV Words<T> philox_words(S seed, C c0, C c1, C c2, C c3) {
     if constexpr (wide) {
       h0 = umulhi(m0, x[0]), h1 = umulhi(m1, x[2]), l0 = m0 * x[0], l1 = m1 * x[2];
     } else {
-      const u64 p0 = static_cast<u64>(m0) * x[0], p1 = static_cast<u64>(m1) * x[2];
+      const u64 p0 = wide_product(m0, x[0]), p1 = wide_product(m1, x[2]);
       h0 = static_cast<U>(p0 >> 32), h1 = static_cast<U>(p1 >> 32), l0 = static_cast<U>(p0), l1 = static_cast<U>(p1);
     }
     x[0] = h1 ^ x[1] ^ k0;

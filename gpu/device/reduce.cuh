@@ -9,20 +9,6 @@
 
 namespace tv {
 
-template <class T>
-TV_DEV T shuffle_words(T x, u32 lane) {
-  if constexpr (sizeof(T) <= 4) {
-    return shuffle(x, lane);
-  } else {
-    u32 words[sizeof(T) / 4];
-    memcpy(words, &x, sizeof(T));
-#pragma unroll
-    for (u32& word : words) word = __shfl_sync(0xffffffffu, word, lane);
-    memcpy(&x, words, sizeof(T));
-    return x;
-  }
-}
-
 // Ordered: whether the scratch may still be read by others, so that a barrier has to come first.
 template <class S, class R, bool Ordered, class F, class T, class L>
 TV_DEV Tile<T, S> reduce(u32 smem, const Tile<T, L>& x, F combine) {
@@ -56,7 +42,7 @@ TV_DEV Tile<T, S> reduce(u32 smem, const Tile<T, L>& x, F combine) {
 #pragma unroll
       for (int s = 0; s < S::regs; ++s) {
         // Both sides get the same bits: every F here commutes.
-        out.v[s] = combine(out.v[s], shuffle_words(out.v[s], lane_id() ^ (1u << bit)));
+        out.v[s] = combine(out.v[s], shuffle_xor(out.v[s], 1u << bit));
       }
     }
   }
@@ -75,7 +61,7 @@ TV_DEV Tile<T, S> reduce(u32 smem, const Tile<T, L>& x, F combine) {
         out.v[s] = scratch[s * R::warp_count + (lane_id() & R::warps)];
 #pragma unroll
         for (u32 bit = R::warp_count / 2; bit > 0; bit /= 2) {
-          const T other = shuffle_words(out.v[s], lane_id() ^ bit);
+          const T other = shuffle_xor(out.v[s], bit);
           out.v[s] = lane_id() & bit ? combine(other, out.v[s]) : combine(out.v[s], other);
         }
       }

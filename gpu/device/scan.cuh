@@ -32,7 +32,7 @@ TV_DEV void scan_step(u32 smem, Tile<T, L>& x, F combine) {
   } else {
 #pragma unroll
     for (int r = 0; r < L::regs; ++r) {
-      if (((r | St::reg_on) & ~St::reg_off) == r) got[r] = moves_lane ? shuffle_words(x.v[r], lane) : x.v[r];
+      if (((r | St::reg_on) & ~St::reg_off) == r) got[r] = moves_lane ? shuffle(x.v[r], lane) : x.v[r];
     }
   }
   const bool upper = St::lane != 0 ? (lane_id() & St::lane) != 0 : St::warp != 0 ? (warp_id() & St::warp) != 0 : true;
@@ -66,7 +66,7 @@ TV_DEV void reduce_step(u32 smem, Tile<T, L>& x, F combine) {
 #pragma unroll
     for (int r = 0; r < L::regs; ++r) {
       if ((r & Done) != 0) continue;
-      const T mine = x.v[r], other = Lane != 0 ? shuffle_words(mine, lane_id() ^ Lane) : scratch[((warp_id() ^ Warp) * L::regs + r) * 32 + lane_id()];
+      const T mine = x.v[r], other = Lane != 0 ? shuffle_xor(mine, Lane) : scratch[((warp_id() ^ Warp) * L::regs + r) * 32 + lane_id()];
       x.v[r] = combine(upper ? other : mine, upper ? mine : other);
     }
   }

@@ -26,14 +26,17 @@ void Printer::AssignAll(const std::vector<std::string>& targets, const std::vect
 absl::Status Printer::PrintRegion(const ir::Region& region, const ir::Op* owner) {
   const pipeline::Loop* plan = owner != nullptr && owner->op == isa::Op::kFor && options_.schedule != nullptr ? options_.schedule->LoopOf(region.args[0]) : nullptr;
   if (owner != nullptr) scratch_state_ = ScratchState::kUnknown;
-  for (const ir::Op& op : region.ops) {
-    if (plan != nullptr && op.results.size() == 1 && plan->only_ahead.count(op.results[0]) != 0) continue;
-    if (HasRoles() && roles().skipped.count(&op) != 0) continue;
-    if (consumed_ != nullptr && plan == consumed_) TakeRings(op);
-    TILEVM_RETURN_IF_ERROR(PrintOp(op, owner, region));
+  const bool outer_narrow = stay_narrow_;
+  stay_narrow_ = false;
+  for (const ir::Op* op : PrintOrder(region, plan == nullptr && !HasRoles(), &stay_narrow_)) {
+    if (plan != nullptr && op->results.size() == 1 && plan->only_ahead.count(op->results[0]) != 0) continue;
+    if (HasRoles() && roles().skipped.count(op) != 0) continue;
+    if (consumed_ != nullptr && plan == consumed_) TakeRings(*op);
+    TILEVM_RETURN_IF_ERROR(PrintOp(*op, owner, region));
   }
   if (owner != nullptr) scratch_state_ = ScratchState::kUnknown;
   Flush();
+  stay_narrow_ = outer_narrow;
   return absl::OkStatus();
 }
 

@@ -116,6 +116,9 @@ absl::StatusOr<Emitted> Printer::Run() {
   if (!formats_.empty()) absl::StrAppend(&params, params.empty() ? "" : ", ", "Records* tv_records");
   Emitted out;
   out.records = formats_;
+  if (kernel_accesses_.writes.count(-1) == 0) {
+    for (size_t i = 0; i < kernel().params.size(); ++i) out.may_write.push_back(kernel_accesses_.writes.count(static_cast<int>(i)) != 0);
+  }
   out.entry = Identifier(kernel().name);
   if (IsReserved(out.entry)) out.entry += "_kernel";
   out.threads = 32 * options_.num_warps + (HasRoles() ? 128 : 0);

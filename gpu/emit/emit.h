@@ -22,11 +22,12 @@ struct EmitOptions {
   // How many registers of a row one access of this load or store may move: addresses contiguous, aligned to that many elements, one mask value for
   // all. 1 is always right.
   std::function<int64_t(const ir::Op&)> vector;
+  // Bits of the register's number that do not change the value of a tile: two registers that differ in these alone hold the same. 0 is always right.
+  std::function<uint32_t(ir::ValueId)> same_registers;
   // No two pointer parameters reach the same memory where one of them is written: the launcher has looked.
   bool no_alias = true;
   bool loops_run = true;                         // loops whose sums start from nothing have an iteration: the launcher looks (Emitted::runs)
   bool line_directives = true;
-  bool fast_f64 = false;                         // the target does f64 at half the rate of f32
   const pipeline::Schedule* schedule = nullptr;  // loops whose loads run ahead; none if null
   analysis::Boxes* boxes = nullptr;              // of the kernel, where the schedule has roles
 };
@@ -42,6 +43,9 @@ struct Emitted {
   // (gpu/emit/records.h), or 0 for none.
   std::vector<RecordFormat> records;
   bool uses_records() const { return !records.empty(); }
+
+  // By parameter: whether the kernel may write what it points to. Empty: any may be written, for a pointer comes from elsewhere too.
+  std::vector<bool> may_write;
 
   // What the launch computes from its arguments; after the kernel's own parameters stands one tensor map (128 bytes, aligned to 64) for each of slice.maps.
   launch::Slice slice;

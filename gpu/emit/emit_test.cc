@@ -83,6 +83,36 @@ kernel (x: ptr<f32>, z: ptr<f32>, stride: i32, n: i32, B: constexpr)
   CompileForAll(emitted);
 }
 
+// The weights of a normalisation are on their way while its row is summed, unless the kernel writes there.
+TEST(Emit, LoadsGoInFrontOfReductions) {
+  const std::vector<ArgSpec> args = {PointerSpec(isa::DType::kF32), PointerSpec(isa::DType::kF32), PointerSpec(isa::DType::kF32)};
+  const auto text = [&](const char* out) {
+    return Emit(absl::StrCat(R"(
+kernel (x: ptr<f32>, weight: ptr<f32>, z: ptr<f32>)
+    %i = arange 0, 1024
+    %px = add %x, %i
+    %row = load %px
+    %total = sum %row, axis=0
+    %mean = truediv %row, %total
+    %pw = add %weight, %i
+    %w = load %pw
+    %y = mul %mean, %w
+    %pz = add )", out, R"(, %i
+    store %pz, %y
+)"),
+                args);
+  };
+  const Emitted apart = text("%z"), over = text("%weight");
+  const auto at = [](const Emitted& emitted, const char* part) { return emitted.text.find(part); };
+  EXPECT_LT(at(apart, "load<1, 0, 0>(w.v"), at(apart, "= reduce<")) << apart.text;
+  EXPECT_GT(at(over, "load<1, 0, 0>(w.v"), at(over, "= reduce<")) << over.text;
+  // One divisor for the row: numbers are looked at, then divided by its reciprocal.
+  EXPECT_NE(at(apart, "if (quotients"), std::string::npos) << apart.text;
+  EXPECT_EQ(apart.may_write, (std::vector<bool>{false, false, true}));
+  EXPECT_EQ(over.may_write, (std::vector<bool>{false, true, false}));
+  CompileForAll(apart);
+}
+
 TEST(Emit, DotOfTilesOnTensorCores) {
   for (const char* dtype : {"f16", "bf16"}) {
     const Emitted emitted = Emit(absl::StrCat("kernel (a: ptr<", dtype, ">, b: ptr<", dtype, R"(>, c: ptr<f32>, K: i32)

@@ -80,6 +80,7 @@ bool Printer::TryLazy(const ir::Op& op) {
   if (op.op == Op::kBroadcast || IsRelabel(op.op)) {
     // The wide tile reads registers of the narrow one: those are computed once, here.
     if (op.op == Op::kBroadcast && IsTile(op.operands[0]) && !IsUniform(op.operands[0])) Materialise(op.operands[0]);
+  } else if (IsWidened(op)) {
   } else if (op.op != Op::kSplat && op.op != Op::kArange) {
     if (!specializer::IsElementwise(op.op) || !IsCheap(op.op)) return false;
     for (ir::ValueId operand : op.operands) {
@@ -89,6 +90,32 @@ bool Printer::TryLazy(const ir::Op& op) {
   lazy_[result] = &op;
   was_lazy_[result] = true;
   return true;
+}
+
+// Where loads were moved in front of reductions (PrintOrder), registers are what is short: 16-bit floats then stay as they were loaded and are widened, and what is
+// made of them by cheap ops computed, wherever that is wanted. The compiler would keep the first result instead: `keep` hides that the words are the same.
+bool Printer::IsWidened(const ir::Op& op) const {
+  if (!stay_narrow_ || op.op != Op::kCast || TypeOf(op.results[0]).elem != isa::ScalarType(isa::DType::kF32).elem) return false;
+  const ir::Op* load = def_[op.operands[0]];
+  const isa::DType from = TypeOf(op.operands[0]).elem.dtype;
+  return load != nullptr && load->op == Op::kLoad && (from == isa::DType::kF16 || from == isa::DType::kBF16) && LayoutOf(op.operands[0]).register_count() >= 16;
+}
+
+// A reduction reads a variable; where the value stays narrow the variable is for this reduction alone.
+void Printer::NameWide(ir::ValueId id) {
+  if (!stay_narrow_ || !IsTile(id) || lazy_[id] == nullptr) return;
+  wide_.push_back({id, Name(id), materialised_.size()});
+  std::string name = absl::StrCat(Name(id), "_wide");
+  while (!taken_.insert(name).second) absl::StrAppend(&name, "_");
+  names_[id] = name;
+}
+void Printer::ForgetWide() {
+  if (wide_.empty()) return;
+  EndScope(wide_.front().materialised);
+  for (const Wide& wide : wide_) names_[wide.id] = wide.name;
+  wide_.clear();
+  for (ir::ValueId id : widened_) Line("keep(", Name(id), ");");
+  widened_.clear();
 }
 
 bool Printer::IsUniform(ir::ValueId id) const {
@@ -106,7 +133,7 @@ std::string Printer::RegisterExpression(const ir::Op& op, std::map<ir::ValueId, 
     case Op::kSplat: return Name(operand);
     case Op::kArange: {
       const int64_t start = op.IntAttr("start");
-      const std::string at = absl::StrCat("static_cast<i32>(", LayoutName(op.results[0]), "::at(", ThreadIndexOf(LayoutOf(op.results[0])), ", r))");
+      const std::string at = absl::StrCat("static_cast<i32>(", LayoutName(op.results[0]), "::at(", ThreadIndexOf(LayoutOf(op.results[0])), ", ", index_, "))");
       return start == 0 ? at : absl::StrCat(start, " + ", at);
     }
     case Op::kReshape: case Op::kExpandDims: case Op::kPermute: return IsTile(operand) ? Register(operand, locals) : Name(operand);
@@ -124,21 +151,18 @@ std::string Printer::RegisterExpression(const ir::Op& op, std::map<ir::ValueId, 
         }
         bases.push_back(from.PlaceOf(index).reg);
       }
-      return absl::StrCat(Name(operand), ".v[", BitExpression("r", bases, false), "]");
+      return absl::StrCat(Name(operand), ".v[", BitExpression(index_, bases, false), "]");
     }
     case Op::kTrueDiv: {
-      // A divisor that stays the same along the registers is inverted once.
-      const isa::DType dtype = TypeOf(op.results[0]).elem.dtype;
-      const bool narrow = dtype == isa::DType::kF32 || dtype == isa::DType::kF16 || dtype == isa::DType::kBF16;
-      const ir::Op* divisor = lazy_[op.operands[1]];
-      if (options_.fast_f64 && narrow && divisor != nullptr && (IsUniform(op.operands[1]) || divisor->op == Op::kBroadcast)) {
-        const std::string x = Register(operand, locals);
-        return absl::StrCat("divide_by(", x, ", reciprocal(", Register(op.operands[1], locals), "))");
+      if (SharesDivisor(op)) {
+        const std::string x = Register(operand, locals), y = Register(op.operands[1], locals);
+        return ordinary_ ? absl::StrCat("quotient(", x, ", ", y, ")") : absl::StrCat("divide_by(", x, ", reciprocal(", y, "))");
       }
       [[fallthrough]];
     }
     default: {
       std::string args;
+      if (lazy_[op.results[0]] == &op && IsWidened(op)) widened_.insert(operand);
       for (ir::ValueId id : op.operands) {
         if (id != ir::kNoValue) absl::StrAppend(&args, args.empty() ? "" : ", ", IsTile(id) ? Register(id, locals) : Name(id));
       }
@@ -147,17 +171,49 @@ std::string Printer::RegisterExpression(const ir::Op& op, std::map<ir::ValueId, 
   }
 }
 
+// A divisor that stays the same along the registers is inverted once.
+bool Printer::SharesDivisor(const ir::Op& op) const {
+  if (op.op != Op::kTrueDiv || !IsTile(op.results[0])) return false;
+  const isa::DType dtype = TypeOf(op.results[0]).elem.dtype;
+  const ir::Op* divisor = def_[op.operands[1]];
+  return (dtype == isa::DType::kF32 || dtype == isa::DType::kF16 || dtype == isa::DType::kBF16) && divisor != nullptr &&
+         (divisor->op == Op::kSplat || divisor->op == Op::kBroadcast);
+}
+
 std::string Printer::Register(ir::ValueId id, std::map<ir::ValueId, std::string>& locals) {
   if (auto found = locals.find(id); found != locals.end()) return found->second;
   const ir::Op* op = lazy_[id];
-  if (op == nullptr) return absl::StrCat(Name(id), ".v[r]");
-  std::string value = RegisterExpression(*op, locals);
-  if (specializer::IsElementwise(op->op) || op->op == Op::kArange) {
-    Place(op->loc);
-    Line(ConstType(TypeOf(id).elem), " ", Name(id), " = ", value, ";");
-    value = Name(id);
+  if (op == nullptr) return absl::StrCat(Name(id), ".v[", index_, "]");
+  const bool has_variable = specializer::IsElementwise(op->op) || op->op == Op::kArange;
+  // A mask that holds for neighbours alike is computed for the first of them; the compiler then sees that the others are the same.
+  const uint32_t same = has_variable && TypeOf(id).elem.dtype == isa::DType::kI1 && options_.same_registers && index_ == "r" && step_ == 1
+                            ? options_.same_registers(id) & static_cast<uint32_t>(LayoutOf(id).register_count() - 1) : 0;
+  if (same != 0) {
+    index_ = absl::StrCat("(r & ", LayoutOf(id).register_count() - 1 - same, ")");
+    std::string value = VariableOf(*op, of_runs_[same]);
+    index_ = std::string(1, 'r');
+    return locals[id] = value;
   }
-  return locals[id] = value;
+  return locals[id] = has_variable ? VariableOf(*op, locals) : RegisterExpression(*op, locals);
+}
+
+// The variable, inside a register loop, of a lazy value at the register index_.
+std::string Printer::VariableOf(const ir::Op& op, std::map<ir::ValueId, std::string>& locals) {
+  const ir::ValueId id = op.results[0];
+  if (auto found = locals.find(id); found != locals.end()) return found->second;
+  const std::string value = RegisterExpression(op, locals);
+  std::string name = Name(id);
+  if (index_ != "r") {
+    std::string& of_run = run_names_[{id, index_}];
+    if (of_run.empty()) {
+      of_run = absl::StrCat(name, "_run");
+      while (!taken_.insert(of_run).second) absl::StrAppend(&of_run, "_");
+    }
+    name = of_run;
+  }
+  Place(op.loc);
+  Line(ConstType(TypeOf(id).elem), " ", name, " = ", value, ";");
+  return locals[id] = name;
 }
 
 void Printer::Materialise(ir::ValueId id) {
@@ -186,6 +242,8 @@ void Printer::OpenRegisterLoop(int64_t registers, int64_t step) {
   Line(registers > 256 ? "#pragma unroll 4" : "#pragma unroll");
   Line("for (int r = 0; r < ", registers, "; r += ", step, ") {");
   ++depth_;
+  step_ = step;
+  of_runs_.clear();
 }
 void Printer::CloseRegisterLoop() {
   --depth_;
@@ -213,7 +271,6 @@ void Printer::Flush() {
   const Group group = std::move(group_);
   group_ = Group();
   const std::set<const ir::Op*> inside(group.ops.begin(), group.ops.end());
-  std::map<ir::ValueId, std::string> locals;
   std::set<ir::ValueId> kept;
   for (const ir::Op* op : group.ops) {
     for (ir::ValueId result : op->results) {
@@ -224,6 +281,53 @@ void Printer::Flush() {
       Line(Declared(result), ";");
     }
   }
+  std::vector<const ir::Op*> divisions;
+  if (group.kind == GroupKind::kCompute) {
+    for (const ir::Op* op : group.ops) {
+      if (SharesDivisor(*op)) divisions.push_back(op);
+    }
+    // Dividends are looked at where they are made: what divides them often waits for a sum of them.
+    for (ir::ValueId id : kept) {
+      for (const ir::Op* use : uses_[id]) {
+        if (!SharesDivisor(*use) || use->operands[0] != id) continue;
+        quotients_[id] = absl::StrCat("quotients", next_label_++);
+        Line("Quotients ", quotients_[id], ";");
+        break;
+      }
+    }
+  }
+  if (divisions.empty()) {
+    PrintGroup(group, kept);
+    return;
+  }
+  std::string all_ordinary;
+  for (const ir::Op* op : divisions) {
+    std::string& quotients = quotients_[op->operands[0]];
+    const bool looked = !quotients.empty();
+    if (!looked) {
+      quotients = absl::StrCat("quotients", next_label_++);
+      Line("Quotients ", quotients, ";");
+    }
+    OpenRegisterLoop(lk_.layouts[group.layout].register_count(), 1);
+    std::map<ir::ValueId, std::string> locals;
+    if (!looked) Line(quotients, ".look(", Register(op->operands[0], locals), ");");
+    Line(quotients, ".by(", Register(op->operands[1], locals), ");");
+    CloseRegisterLoop();
+    absl::StrAppend(&all_ordinary, all_ordinary.empty() ? "" : " && ", quotients, ".ordinary()");
+    if (!looked) quotients_.erase(op->operands[0]);
+  }
+  for (ordinary_ = true;; ordinary_ = false) {
+    Line(ordinary_ ? absl::StrCat("if (", all_ordinary, ") {") : "} else {");
+    ++depth_;
+    PrintGroup(group, kept);
+    --depth_;
+    if (!ordinary_) break;
+  }
+  Line("}");
+}
+
+void Printer::PrintGroup(const Group& group, const std::set<ir::ValueId>& kept) {
+  std::map<ir::ValueId, std::string> locals;
   OpenRegisterLoop(lk_.layouts[group.layout].register_count(), group.vector);
   for (const ir::Op* op : group.ops) {
     if (group.kind == GroupKind::kLoad) {
@@ -253,6 +357,7 @@ void Printer::Flush() {
       if (kept.count(result) != 0) {
         Line(Name(result), ".v[r] = ", value, ";");
         locals[result] = absl::StrCat(Name(result), ".v[r]");
+        if (auto looked = quotients_.find(result); looked != quotients_.end()) Line(looked->second, ".look(", locals[result], ");");
       } else {
         Line(ConstType(TypeOf(result).elem), " ", Name(result), " = ", value, ";");
         locals[result] = Name(result);

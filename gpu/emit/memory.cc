@@ -101,6 +101,67 @@ bool Printer::MayChange(ir::ValueId pointer) const {
   return !written.empty() && (base < 0 || !options_.no_alias || written.count(base) != 0 || written.count(-1) != 0);
 }
 
+namespace {
+bool IsPure(const ir::Op& op) {
+  const isa::Effect effect = isa::Info(op.op).effect;
+  if (effect != isa::Effect::kPure && effect != isa::Effect::kId && effect != isa::Effect::kReads) return false;
+  for (const ir::Region& region : op.regions) {
+    for (const ir::Op& inner : region.ops) {
+      if (isa::Info(inner.op).effect != isa::Effect::kControl && !IsPure(inner)) return false;
+    }
+  }
+  return true;
+}
+bool HasBarrier(const ir::Op& op) { return op.op == Op::kReduce || op.op == Op::kScan || op.op == Op::kSort || op.op == Op::kHistogram; }
+}  // namespace
+
+// The order in which the ops of a region are printed. A load whose address is known before a reduction, and that nothing between them can change, is issued
+// before it, beside the loads that are already there: the weights of a normalisation are then under way while its row is summed. Words of 4 bytes that a thread
+// holds longer for it are limited.
+std::vector<const ir::Op*> Printer::PrintOrder(const ir::Region& region, bool may_move, bool* moved_loads) const {
+  const int64_t registers = 65536 / (32 * options_.num_warps), most_words = std::min<int64_t>(32, registers / 2 - 16);
+  std::vector<const ir::Op*> order;
+  order.reserve(region.ops.size());
+  int64_t words = 0;
+  for (const ir::Op& op : region.ops) {
+    order.push_back(&op);
+    if (!may_move || op.op != Op::kLoad || !IsTile(op.results[0]) || op.BoolAttr("volatile") || MayChange(op.operands[0])) continue;
+    const int64_t more = (LayoutOf(op.results[0]).register_count() * isa::StorageBytes(TypeOf(op.results[0]).elem) + 3) / 4;
+    if (words + more > most_words) continue;
+    // Backwards from the load. `slice`: it and what it needs, the last first; `moved`: how many of them stand behind `place`, where it would go.
+    std::set<ir::ValueId> needed(op.operands.begin(), op.operands.end());
+    std::vector<size_t> slice = {order.size() - 1};
+    size_t place = 0, moved = 0;
+    bool behind_barrier = false;
+    for (size_t at = order.size() - 1; at-- > 0 && IsPure(*order[at]);) {
+      const ir::Op& before = *order[at];
+      bool is_needed = false;
+      for (ir::ValueId result : before.results) is_needed |= needed.count(result) != 0;
+      if (is_needed) {
+        if (!before.regions.empty() || before.op == Op::kLoad || before.op == Op::kConvertLayout || HasBarrier(before)) break;
+        needed.insert(before.operands.begin(), before.operands.end());
+        slice.push_back(at);
+      } else if (HasBarrier(before)) {
+        place = at;
+        moved = slice.size();
+        behind_barrier = true;
+      } else if (behind_barrier && before.op == Op::kLoad && IsTile(before.results[0])) {
+        place = at + 1;  // beside the nearest load in front of the barrier
+        moved = slice.size();
+        behind_barrier = false;
+      }
+    }
+    if (moved == 0) continue;
+    words += more;
+    *moved_loads = true;
+    std::vector<const ir::Op*> ops;
+    for (size_t i = moved; i-- > 0;) ops.push_back(order[slice[i]]);
+    for (size_t i = 0; i < moved; ++i) order.erase(order.begin() + static_cast<std::ptrdiff_t>(slice[i]));
+    order.insert(order.begin() + static_cast<std::ptrdiff_t>(place), ops.begin(), ops.end());
+  }
+  return order;
+}
+
 absl::Status Printer::PrintAtomic(const ir::Op& op) {
   const ir::ValueId result = op.results[0], pointer = op.operands[0];
   const bool cas = op.op == Op::kAtomicCas;

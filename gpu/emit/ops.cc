@@ -1,6 +1,7 @@
 // One statement for each op.
 #include <cmath>
 
+#include "absl/algorithm/container.h"
 #include "gpu/emit/printer.h"
 #include "specializer/passes/rewriter.h"
 
@@ -55,6 +56,8 @@ absl::Status Printer::PrintElementwise(const ir::Op& op) {
     const isa::DType to = TypeOf(result).elem.dtype, from = TypeOf(op.operands[0]).elem.dtype;
     const bool pairs = op.op == Op::kCast && from == isa::DType::kF32 && (to == isa::DType::kF16 || to == isa::DType::kBF16) && lazy_[op.operands[0]] == nullptr &&
                        op.StringAttr("rounding") != "rtz" && LayoutOf(result).register_count() > 1;
+    // A dividend has to be there before the loop that divides: its numbers are looked at first.
+    if (SharesDivisor(op) && absl::c_linear_search(group_.ops, def_[op.operands[0]])) Flush();
     AddToGroup(op, pairs ? GroupKind::kPairs : GroupKind::kCompute, result, pairs ? 2 : 1);
     return absl::OkStatus();
   }
@@ -269,7 +272,9 @@ absl::Status Printer::PrintOp(const ir::Op& op, const ir::Op* owner, const ir::R
       bool transposed;
       if (op.op == Op::kFor && options_.schedule != nullptr && options_.schedule->LoopOf(op.regions[0].args[0]) != nullptr) continue;  // it asks for them itself
       if (op.op == Op::kDot && operand == op.operands[2] && options_.schedule != nullptr && options_.schedule->wgmma.count(result) != 0 && IsZero(operand)) continue;
-      if (operand != ir::kNoValue && CopyBehind(operand, &transposed) == nullptr) Materialise(operand);
+      if (operand == ir::kNoValue || CopyBehind(operand, &transposed) != nullptr) continue;
+      if (op.op == Op::kReduce) NameWide(operand);
+      Materialise(operand);
     }
   }
   if (!grouped || result == ir::kNoValue || !IsTile(result)) Place(op.loc);
@@ -294,7 +299,11 @@ absl::Status Printer::PrintOp(const ir::Op& op, const ir::Op* owner, const ir::R
     case Op::kConvertLayout: return PrintConvert(op);
     case Op::kLoad: return PrintLoad(op);
     case Op::kStore: return HasRoles() && roles().box_stores.count(&op) != 0 ? PrintBoxStore(op) : PrintStore(op);
-    case Op::kReduce: return PrintReduce(op);
+    case Op::kReduce: {
+      TILEVM_RETURN_IF_ERROR(PrintReduce(op));
+      ForgetWide();
+      return absl::OkStatus();
+    }
     case Op::kScan: return PrintScan(op);
     case Op::kMapElementwise: return PrintMap(op);
     case Op::kPhilox: return PrintPhilox(op);

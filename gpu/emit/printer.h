@@ -85,10 +85,16 @@ class Printer {
   void Materialise(ir::ValueId id);                       // gives a lazy value a variable
   void EndScope(size_t mark);                             // variables made since materialised_.size() was `mark` go out of scope
   std::string Register(ir::ValueId id, std::map<ir::ValueId, std::string>& locals);
+  std::string VariableOf(const ir::Op& op, std::map<ir::ValueId, std::string>& locals);
   std::string RegisterExpression(const ir::Op& op, std::map<ir::ValueId, std::string>& locals);
+  bool SharesDivisor(const ir::Op& op) const;
+  bool IsWidened(const ir::Op& op) const;
+  void NameWide(ir::ValueId id);
+  void ForgetWide();
   void OpenRegisterLoop(int64_t registers, int64_t step);
   void CloseRegisterLoop();
   void AddToGroup(const ir::Op& op, GroupKind kind, ir::ValueId tile, int64_t vector);
+  void PrintGroup(const Group& group, const std::set<ir::ValueId>& kept);
   void Flush();                                           // prints the loop of the group, if there is one
 
   // --- pipelines.cc ---
@@ -163,6 +169,7 @@ class Printer {
   // memory.cc
   absl::Status PrintAtomic(const ir::Op& op);
   void Release(bool release);
+  std::vector<const ir::Op*> PrintOrder(const ir::Region& region, bool may_move, bool* moved_loads) const;
   static absl::Status NotYet(const ir::Op& op);
   void AssignAll(const std::vector<std::string>& targets, const std::vector<ir::ValueId>& values);
 
@@ -217,6 +224,20 @@ class Printer {
   std::vector<bool> was_lazy_;                            // its variable, if any, may be constant
   std::vector<std::pair<ir::ValueId, const ir::Op*>> materialised_;
   Group group_;
+  std::string index_ = "r";                               // the register that a register loop is at, as text
+  int64_t step_ = 1;                                      // of the register loop being printed
+  std::map<uint32_t, std::map<ir::ValueId, std::string>> of_runs_;                // variables that hold for registers that differ in these bits
+  std::map<std::pair<ir::ValueId, std::string>, std::string> run_names_;
+  struct Wide {
+    ir::ValueId id;
+    std::string name;
+    size_t materialised;
+  };
+  bool stay_narrow_ = false;                              // of the region being printed
+  std::vector<Wide> wide_;                                // names to give back after the reduction
+  std::set<ir::ValueId> widened_;                         // narrow tiles read since the last reduction
+  std::map<ir::ValueId, std::string> quotients_;          // what has looked at a dividend where it was made
+  bool ordinary_ = false;                                 // the loop being printed divides numbers that were looked at before
   std::map<std::string, std::string> thread_indices_;     // by layout name
   std::string prologue_;                                  // first lines of the kernel
   Loc place_;
