@@ -1,4 +1,4 @@
-// Reads the container; see tbc_container.h.
+// Reads and writes the container; see tbc_container.h.
 #include "isa/tbc_container.h"
 
 #include <xxhash.h>
@@ -100,6 +100,30 @@ absl::StatusOr<Container> ReadContainer(absl::string_view bytes) {
   }
   if (next_offset != bytes.size()) return DamagedAt(next_offset, "bytes after the last section");
   return container;
+}
+
+std::string WriteContainer(const std::vector<ContainerSection>& sections) {
+  ByteWriter directory;
+  uint64_t offset = kHeaderBytes + sections.size() * kDirectoryEntryBytes;
+  for (const ContainerSection& section : sections) {
+    directory.Fixed(section.id, 4);
+    directory.Fixed(section.flags, 4);
+    directory.Fixed(offset, 8);
+    directory.Fixed(section.bytes.size(), 8);
+    directory.Fixed(XXH3_64bits(section.bytes.data(), section.bytes.size()), 8);
+    offset += section.bytes.size();
+  }
+  ByteWriter header;
+  for (unsigned char c : kTbcMagic) header.U8(c);
+  header.Fixed(kTbcMajor, 2);
+  header.Fixed(kTbcMinor, 2);
+  header.Fixed(sections.size(), 4);
+  header.Fixed(offset, 8);
+  header.Fixed(XXH3_64bits(directory.bytes().data(), directory.size()), 8);
+  header.Fixed(XXH3_64bits(header.bytes().data(), header.size()), 8);
+  std::string file = header.bytes() + directory.bytes();
+  for (const ContainerSection& section : sections) file.append(section.bytes.data(), section.bytes.size());
+  return file;
 }
 
 std::string SectionName(uint32_t id) {

@@ -30,6 +30,9 @@ struct Container {
 // Every checksum holds and every section lies where the directory says, with no byte between or after them.
 absl::StatusOr<Container> ReadContainer(absl::string_view bytes);
 
+// Sections in ascending order of their ids, with header, directory and checksums; offsets are not read.
+std::string WriteContainer(const std::vector<ContainerSection>& sections);
+
 std::string SectionName(uint32_t id);
 
 // The content of a section, decompressed if it is compressed, within kMaxSourceBytes.

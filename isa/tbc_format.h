@@ -31,10 +31,10 @@ enum class SectionId : uint32_t {
   kUnits = 5,      // imports and cells
   // Reserved: written by later releases.
   kConfigs = 6,          // autotune configurations and heuristics
-  kTuning = 16,          // tuning results
   kLaunchMetadata = 17,
   kFatEntries = 18,      // compiled code by architecture and specialization key, with launch slices
   kSelfTest = 19,        // self-test vectors
+  kTuning = 16,          // tuning results (tbc_tuning.h)
   // Strippable.
   kFiles = 32,           // names of source files
   kPlaces = 33,          // of functions, parameters and instructions

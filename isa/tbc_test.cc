@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "isa/print.h"
 #include "isa/tbc_container.h"
+#include "isa/tbc_tuning.h"
 #include "isa/verifier.h"
 
 namespace tilevm::isa {
@@ -147,6 +148,33 @@ TEST(TbcTest, UnknownSections) {
   bytes[last_entry + 4] = 0;
   RepairChecksums(bytes);
   EXPECT_EQ(ReadTbc(bytes).status().code(), absl::StatusCode::kUnimplemented);
+}
+
+TEST(TbcTest, ResultsOfTuning) {
+  const std::string bytes = WriteTbc(Example("vector_add"));
+  EXPECT_TRUE(ReadTuning(bytes)->empty());
+  absl::StatusOr<std::string> tuned = AddTuning(bytes, {{"b", "BLOCK=32"}, {"a", "BLOCK=64"}});
+  ASSERT_TRUE(tuned.ok()) << tuned.status();
+  EXPECT_EQ(*ReadTuning(*tuned), (TuningResults{{"a", "BLOCK=64"}, {"b", "BLOCK=32"}}));
+  // Of one key the new result stays.
+  tuned = AddTuning(*tuned, {{"b", "BLOCK=128"}, {"c", ""}});
+  EXPECT_EQ(*ReadTuning(*tuned), (TuningResults{{"a", "BLOCK=64"}, {"b", "BLOCK=128"}, {"c", ""}}));
+  absl::StatusOr<TbcInfo> info = InspectTbc(*tuned);
+  ASSERT_TRUE(info.ok()) << info.status();
+  EXPECT_EQ(info->identity, Identity(Example("vector_add")));
+  EXPECT_EQ(WriteTbc(*ReadTbc(*tuned)), bytes);
+  // Whatever stands in the section: an error with its place, never a crash.
+  const ContainerSection section = *ReadContainer(*tuned)->Find(SectionId::kTuning);
+  for (size_t at = 0; at < section.bytes.size(); ++at) {
+    for (int change : {1, 0x80, 0xff}) {
+      std::string damaged = *tuned;
+      damaged[section.offset + at] = static_cast<char>(damaged[section.offset + at] ^ change);
+      EXPECT_EQ(ReadTuning(damaged).status().code(), absl::StatusCode::kDataLoss);  // the checksum
+      RepairChecksums(damaged);
+      const absl::StatusOr<TuningResults> read = ReadTuning(damaged);
+      EXPECT_TRUE(read.ok() || absl::IsDataLoss(read.status())) << read.status();
+    }
+  }
 }
 
 TEST(TbcTest, OtherFilesAreRefusedWithTheReason) {

@@ -1,6 +1,5 @@
 // Puts the sections together and signs them with checksums; and the identity, which is computed from the same bytes.
 #include <sodium.h>
-#include <xxhash.h>
 #include <zstd.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "isa/tbc.h"
 #include "isa/tbc_bytes.h"
+#include "isa/tbc_container.h"
 #include "isa/tbc_encode.h"
 #include "isa/tbc_format.h"
 
@@ -67,30 +67,6 @@ size_t SourceBytes(const Module& module) {
   return bytes;
 }
 
-std::string Assemble(const std::vector<Section>& sections) {
-  ByteWriter directory;
-  uint64_t offset = kHeaderBytes + sections.size() * kDirectoryEntryBytes;
-  for (const Section& section : sections) {
-    directory.Fixed(static_cast<uint32_t>(section.id), 4);
-    directory.Fixed(section.flags, 4);
-    directory.Fixed(offset, 8);
-    directory.Fixed(section.bytes.size(), 8);
-    directory.Fixed(XXH3_64bits(section.bytes.data(), section.bytes.size()), 8);
-    offset += section.bytes.size();
-  }
-  ByteWriter header;
-  for (unsigned char c : kTbcMagic) header.U8(c);
-  header.Fixed(kTbcMajor, 2);
-  header.Fixed(kTbcMinor, 2);
-  header.Fixed(sections.size(), 4);
-  header.Fixed(offset, 8);
-  header.Fixed(XXH3_64bits(directory.bytes().data(), directory.size()), 8);
-  header.Fixed(XXH3_64bits(header.bytes().data(), header.size()), 8);
-  std::string file = header.bytes() + directory.bytes();
-  for (const Section& section : sections) file += section.bytes;
-  return file;
-}
-
 using Hash = std::array<uint8_t, 32>;
 
 Hash Sha256(absl::string_view bytes) {
@@ -119,7 +95,9 @@ std::string WriteTbc(const Module& module, const WriteOptions& options) {
       sections.push_back(SourceSection(module, options.compress_source));
     }
   }
-  return Assemble(sections);
+  std::vector<ContainerSection> views;
+  for (const Section& section : sections) views.push_back({static_cast<uint32_t>(section.id), section.flags, 0, section.bytes});
+  return WriteContainer(views);
 }
 
 std::string ProgramIdentity::ToHex() const {

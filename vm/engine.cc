@@ -11,6 +11,7 @@
 #include "frontends/asm/assemble.h"
 #include "frontends/triton/compile.h"
 #include "isa/tbc.h"
+#include "isa/tbc_tuning.h"
 #include "vm/file.h"
 #include "vm/gpu/runner.h"
 #include "vm/grid_expression.h"
@@ -87,7 +88,13 @@ absl::StatusOr<std::shared_ptr<Program>> Engine::LoadFile(const std::string& pat
 absl::StatusOr<std::shared_ptr<Program>> Engine::Load(absl::string_view bytes, const std::string& name, const LoadOptions& options,
                                                       std::vector<SourceFile>* files) {
   TILEVM_ASSIGN_OR_RETURN(isa::Module module, LoadModuleBytes(bytes, name, options, files));
-  return LoadModule(std::move(module));
+  TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<Program> program, LoadModule(std::move(module)));
+  if (isa::LooksLikeTbc(bytes)) {
+    absl::StatusOr<isa::TuningResults> tuned = isa::ReadTuning(bytes);
+    if (!tuned.ok()) return absl::Status(tuned.status().code(), absl::StrCat(name, ": ", tuned.status().message()));
+    program->world().stored_configs() = *std::move(tuned);
+  }
+  return program;
 }
 
 absl::StatusOr<std::shared_ptr<Program>> Engine::LoadModule(isa::Module module) {

@@ -24,6 +24,17 @@ struct FakeFunction {
   std::string name;
 };
 
+struct FakeNode {
+  FakeLaunch launch;
+  std::vector<unsigned long long> values;
+};
+std::vector<FakeNode> captured;  // of the stream that is captured, and of the one graph that a test may have
+
+double RunLaunch(const FakeLaunch& launch) {
+  ++control.launches;
+  return control.run ? control.run(launch) : 1.0;
+}
+
 CuResult Fail(const char* call) { return control.fail_call == call ? control.fail_code : 0; }
 
 }  // namespace
@@ -96,8 +107,16 @@ FAKE cuLaunchKernel(CuFunction function, unsigned gx, unsigned gy, unsigned gz, 
   launch.threads = bx;
   launch.smem_bytes = smem;
   launch.params = params;
-  ++control.launches;
-  control.now_us += control.run ? control.run(launch) : 1.0;
+  if (control.capturing) {
+    FakeNode node{launch, {}};
+    for (int i = 0; i < control.captured_params; ++i) {
+      node.values.push_back(0);
+      std::memcpy(&node.values.back(), params[i], 8);
+    }
+    captured.push_back(std::move(node));
+    return 0;
+  }
+  control.now_us += RunLaunch(launch);
   return 0;
 }
 FAKE cuMemAlloc_v2(CuDevicePtr* address, size_t bytes) {
@@ -130,11 +149,20 @@ FAKE cuStreamCreate(CuStream*, unsigned) { return 0; }
 FAKE cuStreamDestroy_v2(CuStream) { return 0; }
 FAKE cuStreamSynchronize(CuStream) { return 0; }
 FAKE cuStreamGetCtx(CuStream, CuContext* context) { *context = reinterpret_cast<CuContext>(&control); return 0; }
-FAKE cuStreamIsCapturing(CuStream, int* status) { *status = 0; return 0; }
-FAKE cuStreamBeginCapture_v2(CuStream, int) { return 801; }
-FAKE cuStreamEndCapture(CuStream, CuGraph*) { return 801; }
-FAKE cuGraphInstantiateWithFlags(CuGraphExec*, CuGraph, unsigned long long) { return 801; }
-FAKE cuGraphLaunch(CuGraphExec, CuStream) { return 801; }
+FAKE cuStreamIsCapturing(CuStream, int* status) { *status = control.capturing ? 1 : 0; return 0; }
+FAKE cuStreamBeginCapture_v2(CuStream, int) { captured.clear(); control.capturing = true; return 0; }
+FAKE cuStreamEndCapture(CuStream, CuGraph* graph) { control.capturing = false; *graph = reinterpret_cast<CuGraph>(&captured); return 0; }
+FAKE cuGraphInstantiateWithFlags(CuGraphExec* exec, CuGraph graph, unsigned long long) { *exec = reinterpret_cast<CuGraphExec>(graph); return 0; }
+FAKE cuGraphLaunch(CuGraphExec, CuStream) {
+  CALL("cuGraphLaunch");
+  for (FakeNode& node : captured) {
+    std::vector<void*> params;
+    for (unsigned long long& value : node.values) params.push_back(&value);
+    node.launch.params = params.data();
+    control.now_us += RunLaunch(node.launch);
+  }
+  return 0;
+}
 FAKE cuGraphExecDestroy(CuGraphExec) { return 0; }
 FAKE cuGraphDestroy(CuGraph) { return 0; }
 FAKE cuTensorMapEncodeTiled(void* map, int dtype, unsigned rank, void* address, const unsigned long long* extents, const unsigned long long* strides, const unsigned* box,

@@ -32,6 +32,9 @@ struct FakeControl {
   double now_us = 0;
   int launches = 0, live_allocations = 0;
   std::map<std::string, int> calls;
+  // Launches while a stream is captured are recorded with what their parameters are then, `captured_params` values of 8 bytes each; a graph makes them again.
+  int captured_params = 0;
+  bool capturing = false;
   std::vector<FakeMap> maps;               // as encoded; the bytes of a map begin with its number here
 };
 

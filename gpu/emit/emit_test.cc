@@ -104,8 +104,8 @@ kernel (x: ptr<f32>, weight: ptr<f32>, z: ptr<f32>)
   };
   const Emitted apart = text("%z"), over = text("%weight");
   const auto at = [](const Emitted& emitted, const char* part) { return emitted.text.find(part); };
-  EXPECT_LT(at(apart, "load<1, 0, 0>(w.v"), at(apart, "= reduce<")) << apart.text;
-  EXPECT_GT(at(over, "load<1, 0, 0>(w.v"), at(over, "= reduce<")) << over.text;
+  EXPECT_LT(at(apart, "ptr_add(weight, "), at(apart, "= reduce<")) << apart.text;
+  EXPECT_GT(at(over, "ptr_add(weight, "), at(over, "= reduce<")) << over.text;
   // One divisor for the row: numbers are looked at, then divided by its reciprocal.
   EXPECT_NE(at(apart, "if (quotients"), std::string::npos) << apart.text;
   EXPECT_EQ(apart.may_write, (std::vector<bool>{false, false, true}));

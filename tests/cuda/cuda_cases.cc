@@ -1,6 +1,6 @@
 // Runs every case on the GPU and on the CPU engine and holds both to the one expectation; where both engines promise the same bits, to each other.
 //
-//   cuda_cases [--only=TEXT] [--list] [--warps=4,1] [--threads=N] [--answers=FILE] [--save-answers=FILE] [--seconds=N] [--in-process] FOLDER...
+//   cuda_cases [--only=TEXT|TEXT...] [--list] [--warps=4,1] [--threads=N] [--answers=FILE] [--save-answers=FILE] [--seconds=N] [--in-process] FOLDER...
 //
 // One line for each case that fails, a line of counts, exit code 1 if one failed and 77 where there is no GPU or no NVRTC. FOLDERs hold case files; recipes
 // are computed by tests/oracle.py, or taken from --answers, which an earlier run wrote with --save-answers.
@@ -389,12 +389,20 @@ class Runner {
     return line;
   }
 
+  // By --only: the name has one of its parts.
+  bool Wanted(const std::string& name) const {
+    for (absl::string_view part : absl::StrSplit(options_.only, '|')) {
+      if (absl::StrContains(name, part)) return true;
+    }
+    return false;
+  }
+
   absl::Status Generate(const std::vector<Case>& cases, const std::vector<std::string>& problems, const std::string& arch) {
     TILEVM_ASSIGN_OR_RETURN(const gpu::Target target, gpu::TargetOf(arch));
     for (int warps : options_.warps) {
       for (size_t i = 0; i < cases.size(); ++i) {
         const Case& one = cases[i];
-        if (!options_.only.empty() && !absl::StrContains(one.name, options_.only)) continue;
+        if (!Wanted(one.name)) continue;
         Job job;
         job.one = &one;
         job.name = warps == 4 ? one.name : absl::StrCat(one.name, " (", warps, " warps)");

@@ -12,11 +12,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "isa/tbc.h"
+#include "isa/tbc_tuning.h"
 #include "vm/cli/cli.h"
 #include "vm/cli/gpu.h"
 #include "vm/cli/run_report.h"
 #include "vm/cli/values.h"
 #include "vm/engine.h"
+#include "vm/file.h"
 
 namespace tilevm::vm::cli {
 namespace {
@@ -122,7 +125,8 @@ class Runner {
       }
       function = kernels[0].name;
     }
-    const absl::Status status = function.empty() ? RunMain() : RunFunction(function);
+    absl::Status status = function.empty() ? RunMain() : RunFunction(function);
+    if (status.ok() && !tuned_path_.empty()) status = SaveTuned();
     if (misuse_) return Misuse(status.message());
     return Finish(status, program_->module().files);
   }
@@ -131,7 +135,9 @@ class Runner {
   absl::Status ParseOutputs() {
     for (const std::string& text : flags_.outputs) {
       const size_t equals = text.find('=');
-      if (equals == std::string::npos) {
+      if (flags_.tune && absl::EndsWith(text, ".tbc")) {
+        tuned_path_ = text;
+      } else if (equals == std::string::npos) {
         result_paths_.push_back(text);
       } else {
         argument_paths_.emplace_back(text.substr(0, equals), text.substr(equals + 1));
@@ -145,8 +151,18 @@ class Runner {
     return absl::InvalidArgumentError(message);
   }
 
+  // The program as bytecode, with the configurations that were the fastest.
+  absl::Status SaveTuned() {
+    host::HostWorld& world = program_->world();
+    if (world.chosen_configs().empty()) return absl::FailedPreconditionError(absl::StrCat("-o ", tuned_path_, ": no autotuned kernel ran"));
+    isa::TuningResults results = world.stored_configs();
+    for (const auto& [key, config] : world.chosen_configs()) results[key] = config;
+    TILEVM_ASSIGN_OR_RETURN(const std::string bytes, isa::AddTuning(isa::WriteTbc(program_->module()), results));
+    return WriteFile(tuned_path_, bytes);
+  }
+
   absl::Status RunMain() {
-    if (!flags_.outputs.empty()) return Wrong("-o needs a function whose arguments or result it can save");
+    if (!result_paths_.empty() || !argument_paths_.empty()) return Wrong("-o needs a function whose arguments or result it can save");
     TILEVM_RETURN_IF_ERROR(program_->RunMain());
     report_.what = "ran as __main__";
     if (program_->world().launch_count() == 0) report_.hint = WhatThereIs(*program_, flags_.file);
@@ -210,6 +226,7 @@ class Runner {
   const RunFlags& flags_;
   std::shared_ptr<Program> program_;
   std::vector<NamedValue> values_;
+  std::string tuned_path_;
   std::vector<std::string> result_paths_;
   std::vector<std::pair<std::string, std::string>> argument_paths_;
   RunReport report_;
@@ -243,7 +260,8 @@ void AddTune(CLI::App& app, int* exit_code) {
   flags->tune = true;
   flags->device.device = "cuda";
   CLI::App* verb = AddVerb(app, "tune", "Run as `run` does on a GPU, timing all configurations of autotuned kernels anew; the results are kept", flags, exit_code);
-  verb->footer("Example:\n  tilevm tune matmul_autotune.py");
+  verb->get_option("--output")->description("FILE.tbc saves the program as bytecode with the results, for `run` and prepared launches on such a GPU; FILE.npy and NAME=FILE.npy as for run");
+  verb->footer("Examples:\n  tilevm tune matmul_autotune.py\n  tilevm tune matmul_autotune.py -o matmul.tbc");
 }
 
 void AddRun(CLI::App& app, int* exit_code) {

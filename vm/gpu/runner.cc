@@ -68,6 +68,17 @@ std::vector<uint64_t> ValuesOf(const host::PreparedRun& run) {
   return values;
 }
 
+// No two of them have bytes in common (memory of the caller may).
+bool StoragesAreApart(const host::PreparedRun& run) {
+  std::vector<const Storage*> storages;
+  for (const host::Tensor& tensor : run.tensors) storages.push_back(tensor.storage.get());
+  std::sort(storages.begin(), storages.end(), [](const Storage* a, const Storage* b) { return a->address() < b->address(); });
+  for (size_t i = 1; i < storages.size(); ++i) {
+    if (storages[i] != storages[i - 1] && storages[i]->address() < storages[i - 1]->address() + storages[i - 1]->bytes()) return false;
+  }
+  return true;
+}
+
 class GpuRunner : public host::DeviceRunner {
  public:
   GpuRunner(std::shared_ptr<gpu::Device> device, gpu::Target target, std::unique_ptr<gpu::Compiler> compiler)
@@ -140,7 +151,12 @@ class GpuRunner : public host::DeviceRunner {
                           absl::StrCat("kernel ", kernel.kernel.name, " failed on ", facts_.name, ": ", microseconds.status().message(),
                                        "; --device cpu --check finds accesses outside of tensors"));
     }
-    for (const host::Tensor& tensor : run.tensors) tensor.storage->set_home(Storage::Home::kDevice);
+    // What is only read stays in main memory as well.
+    const std::vector<bool>& may_write = loaded->kernel().emitted.may_write;
+    const bool known = may_write.size() == run.args.size() && StoragesAreApart(run);
+    for (size_t i = 0; i < run.args.size(); ++i) {
+      if (run.args[i].kind == Arg::Kind::kBuffer && (!known || may_write[i])) run.tensors[run.args[i].buffer].storage->set_home(Storage::Home::kDevice);
+    }
     for (const std::weak_ptr<Storage>& escaped : escaped_) {
       if (std::shared_ptr<Storage> storage = escaped.lock()) storage->set_home(Storage::Home::kDevice);
     }

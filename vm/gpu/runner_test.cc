@@ -15,6 +15,9 @@
 #include <gtest/gtest.h>
 
 #include "gpu/driver/fake_driver.h"
+#include "gpu/driver/api.h"
+#include "isa/tbc.h"
+#include "isa/tbc_tuning.h"
 #include "vm/engine.h"
 
 namespace tilevm::vm {
@@ -104,10 +107,10 @@ class RunnerTest : public testing::Test {
     options.driver_library = DriverPath();
     return options;
   }
-  static std::shared_ptr<Program> Load(const char* source, const EngineOptions& options = Options()) {
+  static std::shared_ptr<Program> Load(const char* source, const EngineOptions& options = Options(), size_t bytes = 0) {
     absl::StatusOr<std::shared_ptr<Engine>> engine = Engine::Open(options);
     EXPECT_TRUE(engine.ok()) << engine.status();
-    absl::StatusOr<std::shared_ptr<Program>> program = (*engine)->Load(source, "test.py");
+    absl::StatusOr<std::shared_ptr<Program>> program = (*engine)->Load(bytes == 0 ? absl::string_view(source) : absl::string_view(source, bytes), "test.py");
     EXPECT_TRUE(program.ok()) << program.status();
     return *program;
   }
@@ -143,6 +146,44 @@ TEST_F(RunnerTest, BytesMoveOnlyWhenTheOtherSideWantsThem) {
   EXPECT_EQ(Floats(*out), (std::vector<float>{2, 4}));
   EXPECT_EQ(Control().calls["cuMemcpyDtoH"], 1);
   EXPECT_EQ(Control().calls["cuModuleLoadData"], 1);
+}
+
+TEST_F(RunnerTest, WhatIsOnlyReadIsNotCopiedBack) {
+  std::shared_ptr<Program> program = Load(kAdd);
+  const specializer::Value x = Tensor({1, 2});
+  auto out = program->Call("chain", specializer::CallArgs{{x}, {}});
+  ASSERT_TRUE(out.ok()) << program->Format(out.status());
+  EXPECT_EQ(Floats(x), (std::vector<float>{1, 2}));
+  EXPECT_EQ(Control().calls["cuMemcpyDtoH"], 0);
+  EXPECT_EQ(Floats(*out), (std::vector<float>{2, 4}));
+  EXPECT_EQ(Control().calls["cuMemcpyDtoH"], 1);
+}
+
+// A pointer out of memory may be any: then all that the kernel was given may have changed.
+TEST_F(RunnerTest, WhatAPointerFromMemoryMayReachIsCopiedBack) {
+  std::shared_ptr<Program> program = Load(R"(
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def poke(table, x):
+    p = tl.load(table).to(tl.pointer_type(tl.float32))
+    tl.store(p, tl.load(x) + 1)
+
+def run(x):
+    table = torch.tensor([x.data_ptr()])
+    poke[(1,)](table, x)
+    return x
+)");
+  Control().run = [](const FakeLaunch& launch) {
+    float* x = *static_cast<float**>(launch.params[1]);
+    ***static_cast<float***>(launch.params[0]) = *x + 1;
+    return 1.0;
+  };
+  auto out = program->Call("run", specializer::CallArgs{{Tensor({1, 2})}, {}});
+  ASSERT_TRUE(out.ok()) << program->Format(out.status());
+  EXPECT_EQ(Floats(*out), (std::vector<float>{2, 2}));
 }
 
 TEST_F(RunnerTest, AChangeOnTheHostIsSeen) {
@@ -299,6 +340,39 @@ TEST_F(RunnerTest, APreparedLaunch) {
   Control().fail_call = "cuLaunchKernel";
   ASSERT_TRUE((*launch)->SetGrid({1, 1, 1}).ok());
   EXPECT_NE(message((*launch)->Launch()).find("cuLaunchKernel: CUDA_ERROR_ILLEGAL_ADDRESS"), std::string::npos);
+}
+
+TEST_F(RunnerTest, APreparedLaunchInAGraph) {
+  std::shared_ptr<Program> program = Load(kAdd);
+  alignas(64) float memory[64] = {};
+  Control().device_address = 1;
+  auto ref = [&](int at) { return TensorRef{memory + at, isa::DType::kF32, {16}}; };
+  absl::StatusOr<std::unique_ptr<PreparedLaunch>> launch =
+      program->Prepare("add_kernel", "cdiv(n, BLOCK)", {{"x_ptr", ref(0)}, {"y_ptr", ref(16)}, {"out_ptr", ref(32)}, {"n", 16}, {"BLOCK", 64}});
+  ASSERT_TRUE(launch.ok()) << program->Format(launch.status());
+  const gpu::Api& api = **gpu::LoadDriver(DriverPath());
+  Control().captured_params = 4;
+  const std::map<std::string, int> calls = Control().calls;
+  gpu::CuGraph graph = nullptr;
+  gpu::CuGraphExec exec = nullptr;
+  ASSERT_EQ(api.StreamBeginCapture(nullptr, 0), 0);
+  ASSERT_TRUE((*launch)->Launch().ok());
+  ASSERT_EQ(api.StreamEndCapture(nullptr, &graph), 0);
+  ASSERT_EQ(api.GraphInstantiate(&exec, graph, 0), 0);
+  EXPECT_EQ(Control().launches, 0);
+  // A capture allows one call of a launch: its own.
+  for (const auto& [name, count] : Control().calls) {
+    const auto before = calls.find(name);
+    EXPECT_EQ(count - (before == calls.end() ? 0 : before->second), name == "cuLaunchKernel" ? 1 : 0) << name;
+  }
+  // The graph keeps the arguments of its capture, not the data.
+  ASSERT_TRUE((*launch)->SetPointer("out_ptr", memory + 48).ok());
+  for (float step : {1.0f, 2.0f}) {
+    for (int i = 0; i < 32; ++i) memory[i] = step * static_cast<float>(i);
+    ASSERT_EQ(api.GraphLaunch(exec, nullptr), 0);
+    EXPECT_EQ(memory[32 + 15], step * (15 + 31));
+    EXPECT_EQ(memory[48 + 15], 0);
+  }
 }
 
 TEST_F(RunnerTest, CompiledAheadOfALaunch) {
@@ -546,6 +620,40 @@ TEST_F(TuneTest, TheFastestWinsAndIsRemembered) {
   // Other key values are another question.
   EXPECT_EQ(Run(*later, 50).substr(0, 9), "BLOCK=64,");
   EXPECT_FALSE(later->world().tuned()[1].remembered);
+}
+
+// What tuning found travels in the .tbc: another machine, with a cache of its own, measures nothing.
+TEST_F(TuneTest, ResultsInTheFile) {
+  std::shared_ptr<Program> program = Tuned();
+  EXPECT_EQ(Run(*program).substr(0, 9), "BLOCK=64,");
+  absl::StatusOr<std::string> file = isa::AddTuning(isa::WriteTbc(program->module()), program->world().chosen_configs());
+  ASSERT_TRUE(file.ok()) << file.status();
+  std::filesystem::remove_all(directory_);
+  EngineOptions options = Options();
+  options.cache_directory = directory_.string();
+  Control().launches = 0;
+  std::shared_ptr<Program> elsewhere = Load(file->c_str(), options, file->size());
+  EXPECT_EQ(Run(*elsewhere).substr(0, 9), "BLOCK=64,");
+  EXPECT_EQ(Control().launches, 1);
+  EXPECT_TRUE(elsewhere->world().tuned()[0].remembered);
+  // A prepared launch takes it too.
+  std::vector<float> x(128, 1.0f);
+  Control().device_address = 1;
+  const TensorRef ref{x.data(), isa::DType::kF32, {100}};
+  absl::StatusOr<std::unique_ptr<PreparedLaunch>> launch = elsewhere->Prepare("double", "1", {{"x_ptr", ref}, {"n", 100}});
+  ASSERT_TRUE(launch.ok()) << elsewhere->Format(launch.status());
+  EXPECT_EQ((*launch)->kernel().emitted.threads, 64);
+  // Not for other key values, nor where asked to measure anew.
+  Control().device_address = 0;
+  EXPECT_EQ(Run(*elsewhere, 50).substr(0, 9), "BLOCK=64,");
+  EXPECT_GT(Control().launches, 2);
+  // Another architecture is another question.
+  Control().major = 8;
+  Control().minor = 0;
+  std::filesystem::remove_all(directory_);
+  Control().launches = 0;
+  EXPECT_EQ(Run(*Load(file->c_str(), options, file->size())).substr(0, 9), "BLOCK=64,");
+  EXPECT_GT(Control().launches, 1);
 }
 
 TEST_F(TuneTest, NeverAndAlways) {

@@ -99,6 +99,8 @@ class HostWorld : public specializer::Host {
   const std::vector<TuneRecord>& tuned() const { return tuned_; }
   // Configurations chosen in this process, by what was tuned.
   std::map<std::string, std::string>& chosen_configs() { return chosen_configs_; }
+  // Those that the program's file came with (isa/tbc_tuning.h).
+  std::map<std::string, std::string>& stored_configs() { return stored_configs_; }
   void Record(TuneRecord record) { tuned_.push_back(std::move(record)); }
   // Checks of the program that passed: "assert_close", "allclose".
   std::map<std::string, int>& checks() { return checks_; }
@@ -120,7 +122,7 @@ class HostWorld : public specializer::Host {
   std::map<std::string, int> checks_;
   std::vector<std::weak_ptr<Storage>> addressed_;
   std::vector<TuneRecord> tuned_;
-  std::map<std::string, std::string> chosen_configs_;
+  std::map<std::string, std::string> chosen_configs_, stored_configs_;
 };
 
 // True for 'cpu' and torch.device('cpu').

@@ -24,14 +24,17 @@ std::optional<size_t> PlaceOf(const std::vector<Variant>& variants, absl::string
   return it == variants.end() ? std::nullopt : std::optional<size_t>(it - variants.begin());
 }
 
-// What this process chose for the key, and what an earlier one did.
+// What this process chose for the key; what an earlier one on this machine did, or what the program's file says.
 std::optional<size_t> ChosenHere(HostWorld& world, const std::string& key, const std::vector<Variant>& variants) {
   const auto it = world.chosen_configs().find(key);
   return it == world.chosen_configs().end() ? std::nullopt : PlaceOf(variants, it->second);
 }
 std::optional<size_t> ChosenBefore(HostWorld& world, const std::string& key, const std::vector<Variant>& variants) {
   const std::optional<std::string> remembered = world.options().device->Remembered(key);
-  return remembered.has_value() ? PlaceOf(variants, *remembered) : std::nullopt;
+  std::optional<size_t> place = remembered.has_value() ? PlaceOf(variants, *remembered) : std::nullopt;
+  const auto stored = world.stored_configs().find(key);
+  if (!place.has_value() && stored != world.stored_configs().end()) place = PlaceOf(variants, stored->second);
+  return place;
 }
 
 }  // namespace

@@ -1,0 +1,136 @@
+// Captures prepared launches into a CUDA graph and replays it with changed data: each replay has to give the bits that the launch itself gives for that data.
+//
+//   graph_check FOLDER     the folder with the example files; one line a kernel; exit code 1 if one fails, 77 where there is no GPU or no NVRTC
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gpu/driver/api.h"
+#include "isa/status.h"
+#include "vm/engine.h"
+#include "vm/gpu/prepared.h"
+
+namespace tilevm::vm {
+namespace {
+
+using isa::DType;
+
+constexpr int64_t kRows = 512, kColumns = 512, kBytes = kRows * kColumns * 4;
+
+struct Case {
+  const char *file, *kernel, *grid, *output;
+  DType dtype;
+  std::vector<const char*> tensors;    // the output among them
+  std::vector<Argument> numbers;
+};
+
+class Checker {
+ public:
+  Checker(const gpu::Api& api, std::shared_ptr<Engine> engine) : api_(api), engine_(std::move(engine)) {}
+
+  absl::Status Check(const std::string& folder, const Case& c) {
+    TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<Program> program, engine_->LoadFile(absl::StrCat(folder, "/", c.file)));
+    std::vector<Argument> args = c.numbers;
+    std::vector<gpu::CuDevicePtr> inputs;
+    gpu::CuDevicePtr output = 0;
+    for (const char* name : c.tensors) {
+      gpu::CuDevicePtr address = 0;
+      TILEVM_DRIVER_CALL(api_, MemAlloc, &address, static_cast<size_t>(kBytes));
+      if (std::string(name) == c.output) output = address;
+      else inputs.push_back(address);
+      args.push_back({name, TensorRef{reinterpret_cast<void*>(address), c.dtype, {kRows, kColumns}}});
+    }
+    TILEVM_ASSIGN_OR_RETURN(std::unique_ptr<PreparedLaunch> launch, program->Prepare(c.kernel, c.grid, args));
+    gpu::CuStream stream = nullptr;
+    gpu::CuGraph graph = nullptr;
+    gpu::CuGraphExec exec = nullptr;
+    TILEVM_DRIVER_CALL(api_, StreamCreate, &stream, 1);                // does not wait for the default stream
+    TILEVM_DRIVER_CALL(api_, StreamBeginCapture, stream, 0);           // whatever is not allowed in a capture fails
+    TILEVM_RETURN_IF_ERROR(launch->Launch(stream));
+    TILEVM_DRIVER_CALL(api_, StreamEndCapture, stream, &graph);
+    TILEVM_DRIVER_CALL(api_, GraphInstantiate, &exec, graph, 0);
+    const size_t bytes = static_cast<size_t>(kRows * kColumns * isa::StorageBytes(c.dtype));
+    for (unsigned seed : {1u, 2u}) {
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        const std::vector<uint8_t> data = Random(c.dtype, 16 * seed + static_cast<unsigned>(i));
+        TILEVM_DRIVER_CALL(api_, MemcpyHtoD, inputs[i], data.data(), bytes);
+      }
+      std::vector<uint8_t> direct(bytes), replayed(bytes);
+      for (std::vector<uint8_t>* result : {&direct, &replayed}) {
+        TILEVM_DRIVER_CALL(api_, MemsetD8Async, output, 0xff, bytes, stream);
+        if (result == &direct) {
+          TILEVM_RETURN_IF_ERROR(launch->Launch(stream));
+        } else {
+          TILEVM_DRIVER_CALL(api_, GraphLaunch, exec, stream);
+        }
+        TILEVM_DRIVER_CALL(api_, StreamSynchronize, stream);
+        TILEVM_DRIVER_CALL(api_, MemcpyDtoH, result->data(), output, bytes);
+      }
+      if (direct == std::vector<uint8_t>(bytes, 0xff)) return absl::InternalError("the launch wrote nothing");
+      if (direct != replayed) return absl::InternalError(absl::StrCat("the replay with data ", seed, " gave other bits than the launch"));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  static std::vector<uint8_t> Random(DType dtype, unsigned seed) {
+    std::mt19937 random(seed);
+    std::normal_distribution<float> normal;
+    std::vector<uint8_t> out;
+    for (int64_t i = 0; i < kRows * kColumns; ++i) {
+      const float x = normal(random);
+      uint32_t bits;
+      std::memcpy(&bits, &x, 4);
+      // f16: a sign, a small exponent and the upper bits of the fraction do for a check of equal bits.
+      if (dtype == DType::kF16) bits = (bits >> 16 & 0x8000) | 0x3400 | (bits >> 13 & 0x3ff);
+      for (int b = 0; b < isa::StorageBytes(dtype); ++b) out.push_back(static_cast<uint8_t>(bits >> (8 * b)));
+    }
+    return out;
+  }
+
+  const gpu::Api& api_;
+  std::shared_ptr<Engine> engine_;
+};
+
+int Main(const std::string& folder) {
+  EngineOptions options;
+  options.device = "cuda";
+  absl::StatusOr<std::shared_ptr<Engine>> engine = Engine::Open(options);
+  absl::StatusOr<const gpu::Api*> api = gpu::LoadDriver();
+  gpu::CuContext context = nullptr;
+  if (!engine.ok() || !api.ok() || (*api)->DevicePrimaryCtxRetain(&context, 0) != 0 || (*api)->CtxSetCurrent(context) != 0) {
+    std::printf("skipped: %s\n", std::string(engine.status().message()).c_str());
+    return 77;
+  }
+  const int64_t n = kRows * kColumns;
+  const std::vector<Case> cases = {
+      {"vector_add.py", "add_kernel", "cdiv(n_elements, BLOCK_SIZE)", "output_ptr", DType::kF32, {"x_ptr", "y_ptr", "output_ptr"}, {{"n_elements", n}, {"BLOCK_SIZE", int64_t{1024}}}},
+      {"fused_softmax.py", "softmax_kernel", "512", "output_ptr", DType::kF32, {"output_ptr", "input_ptr"},
+       {{"input_row_stride", kColumns}, {"output_row_stride", kColumns}, {"n_cols", kColumns}, {"BLOCK_SIZE", int64_t{512}}}},
+      {"matmul_autotune.py", "matmul_kernel", "cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N)", "c_ptr", DType::kF16, {"a_ptr", "b_ptr", "c_ptr"},
+       {{"M", kRows}, {"N", kColumns}, {"K", kColumns}, {"stride_am", kColumns}, {"stride_ak", int64_t{1}}, {"stride_bk", kColumns}, {"stride_bn", int64_t{1}},
+        {"stride_cm", kColumns}, {"stride_cn", int64_t{1}}, {"GROUP_SIZE_M", int64_t{8}}}},
+  };
+  Checker checker(**api, *engine);
+  int failures = 0;
+  for (const Case& c : cases) {
+    const absl::Status status = checker.Check(folder, c);
+    std::printf("%-24s %s\n", c.kernel, status.ok() ? "two replays of a graph give the launch's bits" : std::string(status.message()).c_str());
+    failures += !status.ok();
+  }
+  return failures == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace tilevm::vm
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "graph_check FOLDER\n");
+    return 2;
+  }
+  return tilevm::vm::Main(argv[1]);
+}
