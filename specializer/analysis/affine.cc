@@ -240,8 +240,12 @@ std::optional<Affine> AffineValues::Compute(ValueId id) {
   if (out.has_value() || !type.is_scalar() || type.elem.pointer) return out;
   // A symbol; the same one for what computes the same, if that was defined where this one is visible.
   const ir::Op& op = *place.op;
-  if (isa::Info(op.op).effect != isa::Effect::kPure && op.op != Op::kProgramId && op.op != Op::kNumPrograms) return Symbol(id);
-  if (!op.regions.empty() || op.results.size() != 1 || provisional_ > 0) return Symbol(id);
+  switch (op.op) {
+    case Op::kFloorDiv: case Op::kMod: case Op::kMinimum: case Op::kMaximum: case Op::kShl: case Op::kShr: case Op::kBitAnd: case Op::kBitOr: case Op::kBitXor:
+    case Op::kMul: case Op::kProgramId: case Op::kNumPrograms: break;
+    default: return Symbol(id);  // what has attributes, or takes other things than integers
+  }
+  if (provisional_ > 0) return Symbol(id);
   std::string key = absl::StrCat(isa::Mnemonic(op.op), " ", isa::ToString(type), " ", op.IntAttr("axis"));
   for (ValueId operand : op.operands) {
     const Affine* known = Of(operand);

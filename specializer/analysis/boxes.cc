@@ -387,7 +387,7 @@ absl::Status Boxes::State::Place(const std::map<int, Polynomial>& bounds, const 
   }
   // A number of elements that would spoil the alignment moves the coordinate instead.
   const auto constant = offset.terms.find({});
-  if (constant != offset.terms.end() && constant->second > 0 && constant->second * bytes % 16 != 0) {
+  if (constant != offset.terms.end() && constant->second > 0 && not_negative.count(inner) == 0 && constant->second * bytes % 16 != 0) {
     BoxDim& dim = found.box.dims[0];
     const int64_t number = constant->second;
     dim.start = *AddScaled(dim.start, ConstantPolynomial(number), 1);

@@ -286,6 +286,34 @@ TEST(Boxes, Descriptors) {
   EXPECT_EQ(values.maps[0].extents, (std::vector<uint64_t>{64, 4 * 16 * 4096}));
 }
 
+// An element that is not aligned moves the coordinate, unless the mask counts from the array's first element.
+TEST(Boxes, AConstantAlongNeighbours) {
+  const auto box = [](const std::string& mask) {
+    Analysed k("x: f16, y: f16, n, s", absl::StrCat("    i = tl.arange(0, 64)\n    j = tl.program_id(0) * 32 + tl.arange(0, 32)\n    v = tl.load(x + 3 + i[:, None] * s + j[None, :]", mask,
+                                                    ")\n    tl.store(y + i[:, None] * 32 + tl.arange(0, 32)[None, :], v)\n"));
+    return std::make_pair(k.At(0), k.Launch({0x10000, 0x20000, 100, 128}, {2, 1, 1}));
+  };
+  const auto [text, values] = box(", mask=j[None, :] < n, other=0.0");
+  EXPECT_EQ(text, "x[1: 3 + 32*, 0: 0]");
+  EXPECT_EQ(values.failed, "");
+  EXPECT_EQ(values.maps.at(0).address, 0x10000u);
+  EXPECT_EQ(values.maps.at(0).extents[0], 103u);
+  const auto [both, refused] = box(", mask=(j[None, :] < n) & (j[None, :] >= 0), other=0.0");
+  EXPECT_EQ(both, "x[1: 32*, 0: 0]");
+  EXPECT_EQ(refused.failed, "x is not aligned to 16 bytes");
+}
+
+// Two reductions of one tile are two scalars.
+TEST(Boxes, ScalarsThatOnlyLookAlike) {
+  Analysed k("x: f16, y: f16, p: i32, n",
+             "    q = tl.load(p + tl.arange(0, 16))\n    hi = tl.max(q, 0)\n    lo = tl.min(q, 0)\n    j = tl.arange(0, 32)\n"
+             "    rows = hi * 16 + tl.arange(0, 16)\n    out = lo * 16 + tl.arange(0, 16)\n"
+             "    v = tl.load(x + (rows % n)[:, None] * 32 + j[None, :])\n"
+             "    tl.store(y + out[:, None] * 32 + j[None, :], v, mask=out[:, None] < n)\n");
+  EXPECT_EQ(k.At(1), "x[1: 0, 0: 16*hi]");
+  EXPECT_NE(k.Launch({0x10000, 0x20000, 0x30000, 100}, {1, 1, 1}).failed, "");  // the wrap is stored elsewhere
+}
+
 // Why there is none.
 TEST(Boxes, Refusals) {
   const auto why = [](const std::string& load, const std::string& before = "", const std::string& after = "") {
