@@ -1,6 +1,8 @@
 // The schedules of the example kernels for targets of different sizes: what runs ahead, in how many slots, and how the dot is done.
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+#include "frontends/triton/compile.h"
 #include "gpu/compile/fallback.h"
 #include "gpu/compile/generate.h"
 #include "gpu/device/headers.h"
@@ -94,6 +96,42 @@ TEST(Schedule, TheSecondProductOfAttentionStartsLate) {
   plain.overlap = false;
   EXPECT_FALSE(ScheduleOf(kernel, *TargetOf("sm_90a"), plain).loops[0].delay.has_value());
   EXPECT_FALSE(ScheduleOf(kernel, *TargetOf("sm_80")).loops[0].delay.has_value());
+}
+
+// Two loops over the same arrays, which may share tensor maps: each map has one parameter.
+TEST(Emit, EachTensorMapIsAParameter) {
+  absl::StatusOr<isa::Module> module = triton::CompileTriton(R"(import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(a, b, c, M, N, K, S, O):
+    da = tl.make_tensor_descriptor(a, shape=[M, K], strides=[K, 1], block_shape=[128, 64])
+    db = tl.make_tensor_descriptor(b, shape=[K, N], strides=[N, 1], block_shape=[64, 128])
+    dc = tl.make_tensor_descriptor(c, shape=[M, N], strides=[N, 1], block_shape=[128, 128])
+    i = tl.program_id(0) * 128
+    j = tl.program_id(1) * 128
+    acc = tl.zeros([128, 128], tl.float32)
+    for k in range(0, S, 64):
+        acc = tl.dot(da.load([i, O + k]), db.load([O + k, j]), acc)
+    acc = acc * 2.0
+    for k in range(S, K, 64):
+        acc = tl.dot(da.load([i, O + k]), db.load([O + k, j]), acc)
+    dc.store([i, j], acc.to(tl.float16))
+)",
+                                                             "two_loops.py");
+  ASSERT_TRUE(module.ok()) << module.status();
+  absl::StatusOr<ir::Kernel> typed = tests::SpecializeExample({"", "kernel", "*f16/16 *f16/16 *f16/16 i32/16 i32/16 i32/16 i32 i32"}, *module);
+  ASSERT_TRUE(typed.ok()) << typed.status();
+  typed->options.num_warps = 8;
+  absl::StatusOr<ir::Kernel> kernel = specializer::RunPasses(*std::move(typed));
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  absl::StatusOr<Emitted> emitted = Generate(*kernel, *TargetOf("sm_90a"), {});
+  ASSERT_TRUE(emitted.ok()) << emitted.status();
+  const size_t maps = emitted->slice.maps.size();
+  EXPECT_GE(maps, 3u);
+  EXPECT_NE(emitted->text.find(absl::StrCat("TensorMap map", maps - 1)), std::string::npos) << emitted->text;
+  EXPECT_EQ(emitted->text.find(absl::StrCat("map", maps)), std::string::npos) << emitted->text;
 }
 
 TEST(Schedule, TheLongestProgramsBeginFirst) {

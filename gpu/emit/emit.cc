@@ -109,9 +109,7 @@ absl::StatusOr<Emitted> Printer::Run() {
   if (HasRoles()) TILEVM_RETURN_IF_ERROR(PrintRoles());
   else TILEVM_RETURN_IF_ERROR(PrintRegion(kernel().body, nullptr));
 
-  // Accesses of two loops may share a map.
-  const size_t maps = options_.boxes == nullptr ? 0 : options_.boxes->slice().maps.size();
-  for (size_t i = 0; i < maps; ++i) absl::StrAppend(&params, params.empty() ? "" : ", ", "const __grid_constant__ TensorMap map", i);
+  for (size_t i = 0; i < MapCount(); ++i) absl::StrAppend(&params, params.empty() ? "" : ", ", "const __grid_constant__ TensorMap map", i);
   if (HasRoles() && roles().persistent) absl::StrAppend(&params, params.empty() ? "" : ", ", "u32 grid_x, u32 grid_y, u32 grid_z");
   if (!formats_.empty()) absl::StrAppend(&params, params.empty() ? "" : ", ", "Records* tv_records");
   Emitted out;

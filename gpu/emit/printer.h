@@ -130,6 +130,7 @@ class Printer {
   std::string Coordinate(const analysis::Polynomial& polynomial, int64_t plus);
   std::set<int> RingsOf(const ir::Op& op) const;          // that the op, or what is in it, reads
   void TakeRings(const ir::Op& op);                       // before an op of a loop's body: waits for slots that it is the first to read
+  size_t MapCount() const { return options_.boxes == nullptr ? 0 : options_.boxes->slice().maps.size(); }  // accesses of two loops may share one
   int UseBox(const ir::Op& access, const std::map<int, int64_t>& size, int swizzle);  // by axis of the tile
 
   // --- ops ---

@@ -75,7 +75,7 @@ absl::Status Printer::PrintRoles() {
   --depth_;
   Line("}");
   std::string maps;
-  for (size_t i = 0; i < maps_.size(); ++i) absl::StrAppend(&maps, " prefetch_map(&map", i, ");");
+  for (size_t i = 0; i < MapCount(); ++i) absl::StrAppend(&maps, " prefetch_map(&map", i, ");");
   body_.insert(prefetches, absl::StrCat("  if (threadIdx.x == ", consumers, ") {", maps, " }\n"));
   return absl::OkStatus();
 }
