@@ -125,7 +125,6 @@ absl::StatusOr<Emitted> Printer::Run() {
   out.smem_loc = smem_loc_;
   if (HasRoles()) {
     out.slice = options_.boxes->slice();
-    out.exact = options_.boxes->exact();
     out.persistent = roles().persistent;
     out.runs = runs_;
   }

@@ -49,8 +49,6 @@ struct Emitted {
 
   // What the launch computes from its arguments; after the kernel's own parameters stands one tensor map (128 bytes, aligned to 64) for each of slice.maps.
   launch::Slice slice;
-  // Values of the kernel whose mathematical range has to stay inside their types in a launch of this variant, beside the checks of the slice.
-  std::vector<ir::ValueId> exact;
   // The program walks over the grid itself: it has three more u32 parameters, the grid of programs, and is launched on as many blocks as the GPU runs at once.
   bool persistent = false;
   // Bounds of loops that a launch of this variant goes through at least once (options.loops_run), beside the checks of the slice.

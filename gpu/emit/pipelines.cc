@@ -150,10 +150,11 @@ absl::Status Printer::PrintAhead(const ir::Op& op, const pipeline::Loop& plan, i
   return absl::OkStatus();
 }
 
-absl::Status Printer::PrintPipelinedFor(const ir::Op& op, const pipeline::Loop& plan) {
+// The variables that a loop carries, and what its accesses mean for the order of others: `before` is what was pending. Returns which carried value is a deferred
+// sum that starts from zero, -1 if none. It is not set to zero: registers that something else than wgmma writes would make the assembler wait for each product.
+int Printer::OpenPipelined(const ir::Op& op, const pipeline::Loop& plan, Pending& before) {
   const ir::Region& body = op.regions[0];
   for (const pipeline::Copy& copy : plan.copies) OrderAccess(def_[copy.value]->operands[0], false);
-  // A deferred sum that starts from zero is not set to zero: registers that something else than wgmma writes would make the assembler wait for each product.
   int fresh = -1;
   for (size_t i = 0; i < op.results.size(); ++i) {
     if (plan.deferred != ir::kNoValue && body.ops.back().operands[i] == plan.deferred && IsZero(op.operands[3 + i])) {
@@ -165,8 +166,15 @@ absl::Status Printer::PrintPipelinedFor(const ir::Op& op, const pipeline::Loop& 
     }
   }
   for (size_t i = 0; i < op.results.size(); ++i) names_[body.args[1 + i]] = Name(op.results[i]);
-  const Pending before = pending_;
+  before = pending_;
   CollectAccesses(body, pending_);
+  return fresh;
+}
+
+absl::Status Printer::PrintPipelinedFor(const ir::Op& op, const pipeline::Loop& plan) {
+  const ir::Region& body = op.regions[0];
+  Pending before;
+  const int fresh = OpenPipelined(op, plan, before);
   const int number = next_label_++;
   auto numbered = [&](const char* name) { return absl::StrCat(name, number); };
   const std::string iv = Name(body.args[0]), type = CudaType(TypeOf(body.args[0]).elem), trips = numbered("trips"), left = numbered("left"),

@@ -116,6 +116,7 @@ class Printer {
   bool PrintUniformWhere(const ir::Op& op, const ir::Region& body);
   // The variables and the lambda of the copies that run ahead of a loop, and the first copies.
   absl::Status PrintAhead(const ir::Op& op, const pipeline::Loop& plan, int number);
+  int OpenPipelined(const ir::Op& op, const pipeline::Loop& plan, Pending& before);
   absl::Status PrintPipelinedFor(const ir::Op& op, const pipeline::Loop& plan);
 
   // --- roles.cc ---

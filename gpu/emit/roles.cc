@@ -223,23 +223,10 @@ void Printer::TakeRings(const ir::Op& op) {
 
 absl::Status Printer::PrintConsumerFor(const ir::Op& op, const pipeline::Loop& plan) {
   const ir::Region& body = op.regions[0];
-  for (const pipeline::Copy& copy : plan.copies) OrderAccess(def_[copy.value]->operands[0], false);
-  // A deferred sum that starts from zero is not set to zero: registers that something else than wgmma writes would make the assembler wait for each product.
-  int fresh = -1;
+  Pending before;
+  const int fresh = OpenPipelined(op, plan, before);
   const ir::Op* const by = op.FindAttr("step") != nullptr ? nullptr : def_[op.operands[2]];
   const bool runs = options_.loops_run && by != nullptr && by->op == Op::kConst && by->IntAttr("value") > 0;
-  for (size_t i = 0; i < op.results.size(); ++i) {
-    if (plan.deferred != ir::kNoValue && body.ops.back().operands[i] == plan.deferred && IsZero(op.operands[3 + i])) {
-      fresh = static_cast<int>(i);
-      Line(Declared(op.results[i]), ";");
-    } else {
-      Materialise(op.operands[3 + i]);
-      Line(Declared(op.results[i]), " = ", Name(op.operands[3 + i]), ";");
-    }
-  }
-  for (size_t i = 0; i < op.results.size(); ++i) names_[body.args[1 + i]] = Name(op.results[i]);
-  const Pending before = pending_;
-  CollectAccesses(body, pending_);
   const int number = next_label_++;
   const std::string iv = Name(body.args[0]), type = CudaType(TypeOf(body.args[0]).elem), trips = absl::StrCat("trips", number), none = absl::StrCat("none", number);
   const std::string step = absl::StrCat("static_cast<", type, ">(", op.FindAttr("step") != nullptr ? absl::StrCat(op.IntAttr("step")) : Name(op.operands[2]), ")");

@@ -88,12 +88,6 @@ launch::SliceValues EvaluateFor(const Emitted& emitted, const ir::Kernel& kernel
     out.failed = kMayNotRun;
     out.maps.clear();
   }
-  for (ir::ValueId id : emitted.exact) {
-    if (!out.failed.empty()) break;
-    if (id < kernel.values.size() && !ranges.MayWrap(kernel, id)) continue;
-    out.failed = absl::StrCat("arithmetic of ", id < kernel.values.size() ? kernel.values[id].name : "the kernel", " may wrap");
-    out.maps.clear();
-  }
   return out;
 }
 

@@ -196,7 +196,6 @@ struct Boxes::State {
   std::set<int> written;  // parameters; -1: nobody knows
   std::map<const ir::Op*, absl::StatusOr<Found>> accesses;
   launch::Slice slice;
-  std::vector<ValueId> exact;
 };
 
 namespace {
@@ -576,6 +575,5 @@ int Boxes::Use(const ir::Op& access, std::vector<int64_t> size, int swizzle, boo
 }
 
 const launch::Slice& Boxes::slice() const { return state_->slice; }
-const std::vector<ValueId>& Boxes::exact() const { return state_->exact; }
 
 }  // namespace tilevm::analysis

@@ -14,8 +14,8 @@
 // only coordinates below n of that axis (through elementwise ops, dot rows and columns, reductions along other axes, the loop's carried values). Those lanes
 // then read 0 and change nothing that is stored. Where that cannot be shown there is no box.
 //
-// 32-bit arithmetic wraps, polynomials do not: `exact` lists the values of the kernel whose arithmetic must not wrap in this launch; the launcher proves
-// that by intervals (LaunchRanges). What else must hold of the arguments is a check of the slice.
+// 32-bit arithmetic wraps, polynomials do not: that the arithmetic of a box does not wrap in this launch is a check of the slice, by the ranges of the kernel's
+// values, as is everything else that must hold of the arguments.
 #ifndef TILEVM_SPECIALIZER_ANALYSIS_BOXES_H_
 #define TILEVM_SPECIALIZER_ANALYSIS_BOXES_H_
 
@@ -69,7 +69,6 @@ class Boxes {
   // the map's index. may_repack: a load in a loop, whose array the launcher may copy to aligned rows first if it is read many times (Slice::TensorMap).
   int Use(const ir::Op& access, std::vector<int64_t> box, int swizzle, bool may_repack = false);
   const launch::Slice& slice() const;
-  const std::vector<ir::ValueId>& exact() const;
 
  private:
   struct State;

@@ -225,8 +225,6 @@ class RangeSolver {
   bool judging_ = false;
 };
 
-bool LaunchRanges::MayWrap(const ir::Kernel& kernel, ir::ValueId id) const { return ranges_[id] == Whole(kernel.TypeOf(id)); }
-
 LaunchRanges::LaunchRanges(const ir::Kernel& kernel, absl::Span<const std::optional<int64_t>> scalars, const std::array<int64_t, 3>& grid) {
   ranges_.reserve(kernel.values.size());
   for (const ir::ValueInfo& value : kernel.values) ranges_.push_back(Whole(value.type));

@@ -34,8 +34,6 @@ class LaunchRanges {
 
   // Every element of the value, in every program. Integers and i1 only.
   Range Of(ir::ValueId id) const { return ranges_[id]; }
-  // Sums and products that leave their type wrap, and then anything of the type is possible.
-  bool MayWrap(const ir::Kernel& kernel, ir::ValueId id) const;
   // No % or // of the kernel has a dividend that may be negative.
   bool DividendsAreNotNegative() const { return dividends_not_negative_; }
 
