@@ -195,15 +195,15 @@ absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& t
 }
 
 absl::StatusOr<Emitted> Generate(const ir::Kernel& kernel, const Target& target, const GenerateOptions& options) {
-  if (options.parts > 1) {
-    const std::optional<ir::Kernel> split = pipeline::SplitTiles(kernel, options.parts, options.promises.no_alias);
-    if (!split.has_value()) return absl::UnimplementedError(absl::StrCat("kernel ", kernel.name, " cannot be split into ", options.parts, " parts"));
+  if (options.promises.parts > 1) {
+    const std::optional<ir::Kernel> split = pipeline::SplitTiles(kernel, options.promises.parts, options.promises.no_alias);
+    if (!split.has_value()) return absl::UnimplementedError(absl::StrCat("kernel ", kernel.name, " cannot be split into ", options.promises.parts, " parts"));
     GenerateOptions whole = options;
-    whole.parts = 1;
+    whole.promises.parts = 1;
     whole.few_programs = true;
     TILEVM_ASSIGN_OR_RETURN(Emitted emitted, Generate(*split, target, whole));
     if (!emitted.persistent) return absl::UnimplementedError(absl::StrCat("kernel ", kernel.name, " in parts has no roles"));
-    emitted.parts = options.parts;
+    emitted.parts = options.promises.parts;
     emitted.split = std::make_shared<ir::Kernel>(*split);
     return emitted;
   }

@@ -18,7 +18,7 @@ struct Promises {
   bool no_alias = true;      // no buffer that the kernel writes overlaps another buffer of the launch
   bool trust_signs = true;   // dividends of % and // are not negative, as Triton assumes (specializer/analysis/axis_facts.h)
   bool loops_run = true;     // loops with boxes go round at least once (gpu/emit/emit.h: Emitted::runs)
-  int parts = 1;             // GenerateOptions::parts, as the launcher chose it for the grid
+  int parts = 1;             // programs for each program of the grid (specializer/pipeline/split_tiles.h); kUnimplemented if the kernel cannot be split
   bool boxes = true;         // the checks of Emitted::slice hold, so that tensor maps may be used (specializer/analysis/boxes.h)
   bool box_stores = true;    // also by stores; without, an array that is not aligned can be written beside maps of others
 };
@@ -41,7 +41,6 @@ struct GenerateOptions {
   bool overlap = true;       // products may run on under other work
   bool wgmma = true;         // where the target has it
   bool few_programs = false; // no more than multiprocessors: each CTA may have one for itself
-  int parts = 1;  // programs for each program of the grid (specializer/pipeline/split_tiles.h); kUnimplemented if the kernel cannot be split
 };
 
 // The kernel (after specializer::RunPasses) with a layout for each tile value: `inspect --stage layout`.

@@ -127,7 +127,8 @@ absl::StatusOr<Emitted> GenerateFor(const ir::Kernel& kernel, const Target& targ
       }
       if (fits(*emitted)) {
         GenerateOptions split = options;
-        for (split.parts = emitted->persistent ? PartsFor(grid, multiprocessors) : 1; split.parts > 1; split.parts /= 2) {
+        int& parts = split.promises.parts;
+        for (parts = emitted->persistent ? PartsFor(grid, multiprocessors) : 1; parts > 1; parts /= 2) {
           absl::StatusOr<Emitted> candidate = Generate(kernel, target, split);
           if (candidate.ok() && fits(*candidate)) return candidate;
         }

@@ -365,7 +365,6 @@ class GpuRunner : public host::DeviceRunner {
     const auto start = std::chrono::steady_clock::now();
     gpu::GenerateOptions options;
     options.promises = promises;
-    options.parts = promises.parts;
     TILEVM_ASSIGN_OR_RETURN(variant.emitted, gpu::Generate(kernel.kernel, target_, options));
     variant.generate_us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
     return absl::OkStatus();

@@ -539,6 +539,29 @@ TEST_F(RunnerTest, AMisalignedPitchTakesTheOtherVariant) {
   EXPECT_EQ(launched.size(), 3u);
 }
 
+TEST_F(RunnerTest, FewProgramsAreLaunchedInParts) {
+  std::shared_ptr<Program> program = Load(kMatmul);
+  alignas(64) static char memory[3][100 * 104 * 2];
+  Control().device_address = 1;
+  unsigned blocks = 0;
+  Control().run = [&](const FakeLaunch& launch) {
+    blocks = launch.grid[0];
+    return 1.0;
+  };
+  auto ref = [&](int which) { return TensorRef{memory[which], isa::DType::kF16, {100, 100}}; };
+  absl::StatusOr<std::unique_ptr<PreparedLaunch>> launch = program->Prepare(
+      "matmul", "1, 1", {{"a", ref(0)}, {"b", ref(1)}, {"c", ref(2)}, {"M", 100}, {"N", 99}, {"K", 98}, {"am", 104}, {"bk", 104}, {"cm", 104}, {"B", 128}});
+  ASSERT_TRUE(launch.ok()) << program->Format(launch.status());
+  // 128 x 128 in four parts of 64 x 64: what is compiled is what was chosen.
+  EXPECT_EQ((*launch)->kernel().emitted.parts, 4);
+  ASSERT_TRUE((*launch)->Launch().ok());
+  EXPECT_EQ(blocks, 4u);
+  // The prepared kernel keeps its parts on another grid.
+  ASSERT_TRUE((*launch)->SetGrid({2, 2, 1}).ok());
+  ASSERT_TRUE((*launch)->Launch().ok());
+  EXPECT_EQ(blocks, 16u);
+}
+
 // --- promises ---
 
 host::PreparedRun RunOf(const std::vector<host::Tensor>& tensors, const std::vector<Arg>& args) {
