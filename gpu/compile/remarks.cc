@@ -93,7 +93,8 @@ class Writer {
   std::string Load(const ir::Op& op, const ir::Op* loop) const {
     const pipeline::Copy* copy = schedule_.CopyOf(op.results[0]);
     if (copy != nullptr && schedule_.roles.groups > 0 && copy->ring >= 0) {
-      return absl::StrCat("copied by tensor maps, by a warp of its own, ", schedule_.roles.rings[static_cast<size_t>(copy->ring)].stages, " slots");
+      const pipeline::Ring& ring = schedule_.roles.rings[static_cast<size_t>(copy->ring)];
+      return absl::StrCat("copied by tensor maps, by a warp of its own, ", ring.stages, ring.stages == 1 ? " slot" : " slots", ring.kept ? ", once for a program" : "");
     }
     if (copy != nullptr) {
       const pipeline::Loop* plan = loop == nullptr ? nullptr : schedule_.LoopOf(loop->regions[0].args[0]);

@@ -78,7 +78,7 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
       kept_[root] = written_[delay.first];
       outer_scratch = scratch_;
     }
-  } else {
+  } else if (!options_.schedule->ReadsShared(delay.first, 0)) {
     Materialise(first.operands[0]);
   }
   group_number_ = early.groups == 1 ? "0" : numbered("group");

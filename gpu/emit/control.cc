@@ -33,6 +33,10 @@ absl::Status Printer::PrintRegion(const ir::Region& region, const ir::Op* owner)
     if (HasRoles() && roles().skipped.count(op) != 0) continue;
     if (consumed_ != nullptr && plan == consumed_) TakeRings(*op);
     TILEVM_RETURN_IF_ERROR(PrintOp(*op, owner, region));
+    if (!HasRoles()) continue;
+    if (auto done = roles().done_after.find(op); done != roles().done_after.end()) {
+      for (int ring : done->second) Line("ring", ring, ".release<0>((threadIdx.x & 127) == 0); ring", ring, ".advance();");
+    }
   }
   if (owner != nullptr) scratch_state_ = ScratchState::kUnknown;
   Flush();

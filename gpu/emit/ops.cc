@@ -148,7 +148,12 @@ absl::Status Printer::PrintConvert(const ir::Op& op) {
 
 absl::Status Printer::PrintLoad(const ir::Op& op) {
   const ir::ValueId result = op.results[0], pointer = op.operands[0], mask = op.operand(1), other = op.operand(2);
-  if (options_.schedule != nullptr && options_.schedule->CopyOf(result) != nullptr) return absl::OkStatus();
+  if (const pipeline::Copy* copy = options_.schedule == nullptr ? nullptr : options_.schedule->CopyOf(result); copy != nullptr) {
+    if (copy->ring < 0 || !roles().rings[copy->ring].kept) return absl::OkStatus();
+    OrderAccess(pointer, false);
+    Line("ring", copy->ring, ".wait_full();");
+    return absl::OkStatus();
+  }
   const std::string type = CudaType(TypeOf(result).elem);
   // A scalar that decides where all threads go has to be one value: one thread reads what may change under the program.
   const bool once = !IsTile(result) && (op.BoolAttr("volatile") || MayChange(pointer));

@@ -125,6 +125,7 @@ class Printer {
   std::string BufferOf(const pipeline::Copy& copy) const;  // address of the buffer that the body reads
   absl::Status PrintRoles();                              // the kernel's body, split
   absl::Status PrintProducer(const ir::Region& region);
+  void PrintFill(int ring, const std::vector<pipeline::Copy>& copies);
   absl::Status PrintProducerFor(const ir::Op& op, const pipeline::Loop* plan);
   absl::Status PrintConsumerFor(const ir::Op& op, const pipeline::Loop& plan);
   absl::Status PrintBoxStore(const ir::Op& op);

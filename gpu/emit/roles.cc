@@ -88,6 +88,9 @@ absl::Status Printer::PrintProducer(const ir::Region& region) {
       TILEVM_RETURN_IF_ERROR(PrintOp(op, nullptr, region));
       continue;
     }
+    for (const pipeline::Copy& copy : roles().kept) {
+      if (!op.results.empty() && op.results[0] == copy.value) PrintFill(copy.ring, roles().kept);
+    }
     if (op.op == Op::kFor) {
       const pipeline::Loop* plan = options_.schedule->LoopOf(op.regions[0].args[0]);
       if (plan != nullptr || roles().around.count(&op) != 0) TILEVM_RETURN_IF_ERROR(PrintProducerFor(op, plan));
@@ -102,6 +105,31 @@ absl::Status Printer::PrintProducer(const ir::Region& region) {
     }
   }
   return absl::OkStatus();
+}
+
+// The boxes of one slot of a ring.
+void Printer::PrintFill(int number, const std::vector<pipeline::Copy>& copies) {
+  const std::string ring = absl::StrCat("ring", number);
+  Line(ring, ".wait_empty();");
+  Line(ring, ".expect(", roles().rings[number].bytes, ");");
+  for (const pipeline::Copy& copy : copies) {
+    if (copy.ring != number) continue;
+    const ir::Op& load = *def_[copy.value];
+    const analysis::Box& box = *options_.boxes->Of(load);
+    const isa::Type& type = TypeOf(copy.value);
+    const int64_t elem_bytes = isa::StorageBytes(type.elem), panel = std::min<int64_t>(type.shape[copy.axis], 128 / elem_bytes), rows = type.shape[1 - copy.axis];
+    const int64_t part = std::min<int64_t>(rows, 256);
+    const int map = UseBox(load, {{copy.axis, panel}, {1 - copy.axis, part}}, static_cast<int>(panel * elem_bytes));
+    Place(load.loc);
+    for (int64_t at = 0; at < type.shape[copy.axis]; at += panel) {
+      for (int64_t row = 0; row < rows; row += part) {
+        std::string coordinates;
+        for (const analysis::BoxDim& dim : box.dims) absl::StrAppend(&coordinates, ", ", Coordinate(dim.start, dim.axis == copy.axis ? at : dim.axis == 1 - copy.axis ? row : 0));
+        Line("load_box(", ring, ".address() + ", copy.offset + (at / panel * rows + row) * panel * elem_bytes, ", &map", map, ", ", ring, ".full()", coordinates, ");");
+      }
+    }
+  }
+  Line(ring, ".advance();");
 }
 
 absl::Status Printer::PrintProducerFor(const ir::Op& op, const pipeline::Loop* plan) {
@@ -133,29 +161,7 @@ absl::Status Printer::PrintProducerFor(const ir::Op& op, const pipeline::Loop* p
         if (std::find(order.begin(), order.end(), ring) == order.end()) order.push_back(ring);
       }
     }
-    for (int number : order) {
-      const std::string ring = absl::StrCat("ring", number);
-      Line(ring, ".wait_empty();");
-      Line(ring, ".expect(", roles().rings[number].bytes, ");");
-      for (const pipeline::Copy& copy : plan->copies) {
-        if (copy.ring != number) continue;
-        const ir::Op& load = *def_[copy.value];
-        const analysis::Box& box = *options_.boxes->Of(load);
-        const isa::Type& type = TypeOf(copy.value);
-        const int64_t elem_bytes = isa::StorageBytes(type.elem), panel = std::min<int64_t>(type.shape[copy.axis], 128 / elem_bytes), rows = type.shape[1 - copy.axis];
-        const int64_t part = std::min<int64_t>(rows, 256);
-        const int map = UseBox(load, {{copy.axis, panel}, {1 - copy.axis, part}}, static_cast<int>(panel * elem_bytes));
-        Place(load.loc);
-        for (int64_t at = 0; at < type.shape[copy.axis]; at += panel) {
-          for (int64_t row = 0; row < rows; row += part) {
-            std::string coordinates;
-            for (const analysis::BoxDim& dim : box.dims) absl::StrAppend(&coordinates, ", ", Coordinate(dim.start, dim.axis == copy.axis ? at : dim.axis == 1 - copy.axis ? row : 0));
-            Line("load_box(", ring, ".address() + ", copy.offset + (at / panel * rows + row) * panel * elem_bytes, ", &map", map, ", ", ring, ".full()", coordinates, ");");
-          }
-        }
-      }
-      Line(ring, ".advance();");
-    }
+    for (int number : order) PrintFill(number, plan->copies);
   }
   AssignAll(targets, values);
   --depth_;
@@ -197,7 +203,7 @@ std::set<int> Printer::RingsOf(const ir::Op& op) const {
   auto add = [&](ir::ValueId id) {
     bool transposed;
     const pipeline::Copy* copy = id == ir::kNoValue ? nullptr : CopyBehind(id, &transposed);
-    if (copy != nullptr && copy->ring >= 0) rings.insert(copy->ring);
+    if (copy != nullptr && copy->ring >= 0 && !roles().rings[copy->ring].kept) rings.insert(copy->ring);
   };
   for (ir::ValueId operand : op.operands) {
     // A change of layout that nobody prints reads nothing.

@@ -37,6 +37,7 @@ class Splitter {
     Check(kernel_.body);
     for (const Loop& loop : out_.loops) Produce(loop);
     if (!refused_.empty()) return refused_;
+    KeepTiles();
     FindStores();
     MakeRings();
     if (!refused_.empty()) return refused_;
@@ -117,22 +118,74 @@ class Splitter {
     }
     for (int i : {0, 1, 2}) Scalar(loop->operand(i));
     for (const Copy& copy : plan.copies) {
-      const ir::Op& load = *Def(copy.value);
-      const analysis::Box* box = options_.boxes->Of(load);
-      if (box == nullptr) {
-        Refuse(options_.boxes->Why(load));
-        return;
-      }
-      if (box->dims.empty() || box->dims[0].axis != copy.axis) {
-        Refuse("the box lies along another axis than its buffer");
-        return;
-      }
-      for (const analysis::BoxDim& dim : box->dims) {
-        for (const auto& [factors, coefficient] : dim.start.terms) {
-          for (const analysis::Factor& factor : factors) Scalar(factor.value);
-        }
+      ProduceBox(copy);
+      if (!refused_.empty()) return;
+    }
+  }
+  void ProduceBox(const Copy& copy) {
+    const ir::Op& load = *Def(copy.value);
+    const analysis::Box* box = options_.boxes->Of(load);
+    if (box == nullptr) return Refuse(options_.boxes->Why(load));
+    if (box->dims.empty() || box->dims[0].axis != copy.axis) return Refuse("the box lies along another axis than its buffer");
+    for (const analysis::BoxDim& dim : box->dims) {
+      for (const auto& [factors, coefficient] : dim.start.terms) {
+        for (const analysis::Factor& factor : factors) Scalar(factor.value);
       }
     }
+  }
+
+  // Operands a that stay the same for a loop, and that the producer can copy: loads of the kernel's body that nothing but such products reads.
+  void KeepTiles() {
+    const auto def = [this](ValueId id) { return Def(id); };
+    std::map<ValueId, std::vector<ValueId>> dots;  // by load
+    for (const Loop& loop : out_.loops) {
+      if (loop.delay.has_value() && out_.wgmma.at(loop.delay->first).a_written) dots[BeforeLayoutChanges(Def(loop.delay->first)->operands[0], def)].push_back(loop.delay->first);
+    }
+    for (const auto& [value, of] : dots) {
+      const ir::Op* load = Def(value);
+      if (load == nullptr || load->op != Op::kLoad || place_.at(load) != nullptr || !OnlyOperandOf(value, of)) continue;
+      const isa::Type& type = TypeOf(value);
+      Copy copy;
+      copy.value = value;
+      copy.shared = layout::SwizzledRows(type.shape, 1, isa::StorageBytes(type.elem));
+      copy.bytes = type.elem_count() * isa::StorageBytes(type.elem);
+      const std::set<ValueId> known = known_;
+      const Roles before = out_.roles;
+      ProduceBox(copy);
+      if (!refused_.empty()) {  // the consumers load it
+        refused_.clear();
+        known_ = known;
+        out_.roles = before;
+        continue;
+      }
+      const ir::Op* last = nullptr;
+      for (const ir::Op& op : kernel_.body.ops) {
+        if (std::any_of(of.begin(), of.end(), [&](ValueId dot) { return Contains(op, *Def(dot)); })) last = &op;
+      }
+      for (ValueId dot : of) {
+        out_.wgmma.at(dot).a_written = false;
+        out_.operands[{dot, 0}] = {value, false};
+      }
+      done_after_[value] = last;
+      out_.roles.kept.push_back(copy);
+    }
+  }
+  // Whether every use of the value is as operand a of one of the dots, perhaps in another layout.
+  bool OnlyOperandOf(ValueId id, const std::vector<ValueId>& dots) {
+    for (const ir::Op* use : uses_[id]) {
+      if (use->op == Op::kConvertLayout) {
+        if (!OnlyOperandOf(use->results[0], dots)) return false;
+      } else if (use->op != Op::kDot || use->operands[0] != id || use->operands[1] == id || use->operands[2] == id ||
+                 std::find(dots.begin(), dots.end(), use->results[0]) == dots.end()) {
+        return false;
+      }
+    }
+    return true;
+  }
+  bool Contains(const ir::Op& outer, const ir::Op& inner) const {
+    const ir::Op* at = &inner;
+    while (at != nullptr && at != &outer) at = place_.at(at);
+    return at != nullptr;
   }
 
   // The producer needs this scalar.
@@ -303,10 +356,22 @@ class Splitter {
       }
     }
     // As many slots as fit, the same number for all.
-    int64_t slots = 0;
+    int64_t slots = 0, kept = 0;
     for (const Ring& ring : roles.rings) slots += ring.slot_bytes;
+    for (Copy& copy : roles.kept) {
+      Ring ring;
+      ring.kept = true;
+      ring.stages = 1;
+      ring.bytes = copy.bytes;
+      ring.slot_bytes = (copy.bytes + kSlotAlign - 1) / kSlotAlign * kSlotAlign;
+      kept += ring.slot_bytes;
+      copy.ring = static_cast<int>(roles.rings.size());
+      roles.done_after[done_after_.at(copy.value)].push_back(copy.ring);
+      roles.rings.push_back(ring);
+    }
     const int64_t barriers = static_cast<int64_t>(16 * kMostStages * roles.rings.size());
-    auto stages_in = [&](int64_t smem) { return static_cast<int>(std::min<int64_t>(kMostStages, (smem - options_.scratch - 2 * store_bytes_ - barriers) / slots)); };
+    auto free_in = [&](int64_t smem) { return smem - options_.scratch - 2 * store_bytes_ - barriers - kept; };
+    auto stages_in = [&](int64_t smem) { return static_cast<int>(std::min<int64_t>(kMostStages, free_in(smem) / slots)); };
     int stages = stages_in(options_.max_smem);
     // One warpgroup alone leaves the tensor cores idle while it does anything else: two CTAs share a multiprocessor, if enough slots remain.
     if (roles.groups == 1 && options_.share && SharesRegisters()) {
@@ -317,14 +382,16 @@ class Splitter {
       }
     }
     while (stages > 4 && (stages - 1) * slots * roles.ctas >= kEnoughBytes) --stages;
-    if (stages < 2) return Refuse("two slots of ", slots, " bytes do not fit beside ", options_.scratch + 2 * store_bytes_, " bytes of other shared memory");
-    int64_t offset = 0, barrier = stages * slots + 2 * store_bytes_;
+    if (stages < 2) return Refuse("two slots of ", slots, " bytes do not fit beside ", options_.scratch + 2 * store_bytes_ + kept, " bytes of other shared memory");
+    // The next program's tile can come while this one's is in use.
+    const int kept_stages = roles.persistent && roles.ctas == 1 && free_in(options_.max_smem) - stages * slots >= kept ? 2 : 1;
+    int64_t offset = 0, barrier = stages * slots + kept_stages * kept + 2 * store_bytes_;
     for (Ring& ring : roles.rings) {
-      ring.stages = stages;
+      ring.stages = ring.kept ? kept_stages : stages;
       ring.offset = offset;
       ring.barriers = barrier;
-      offset += stages * ring.slot_bytes;
-      barrier += 16 * stages;
+      offset += ring.stages * ring.slot_bytes;
+      barrier += 16 * ring.stages;
     }
     roles.store_offset = offset;
     roles.store_bytes = store_bytes_;
@@ -398,6 +465,7 @@ class Splitter {
   Schedule out_;
   std::string refused_;
   int64_t store_bytes_ = 0;
+  std::map<ValueId, const ir::Op*> done_after_;  // by kept tile: the last op of the body that reads it
   std::set<ValueId> known_;
   std::map<ValueId, const Loop*> loops_;
   std::map<ValueId, Place> def_;

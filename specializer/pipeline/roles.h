@@ -11,7 +11,8 @@
 // The producer's program is a slice of the kernel: loops with copies, loops and branches around them, and the scalars that bounds, conditions and coordinates
 // need. It has to be free of memory accesses and of values that a region returns. Each group of copies that belongs to one dot has a ring of its own
 // (schedule.h), walked in the same order by both sides, also from loop to loop and from program to program: a persistent CTA's producer is already in the next
-// program while the consumers store the results of this one. Stores of boxes go through shared memory and a tensor map.
+// program while the consumers store the results of this one. A tile that is loaded before a loop and is operand a of its products all the way (the queries of
+// attention) has a ring too, of one slot or two, filled once for a program. Stores of boxes go through shared memory and a tensor map.
 //
 // A kernel is persistent unless its programs may wait for each other (loops without a count, atomics that order memory).
 #ifndef TILEVM_SPECIALIZER_PIPELINE_ROLES_H_

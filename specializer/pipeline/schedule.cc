@@ -353,6 +353,9 @@ const Copy* Schedule::CopyOf(ValueId value) const {
       if (copy.value == value) return &copy;
     }
   }
+  for (const Copy& copy : roles.kept) {
+    if (copy.value == value) return &copy;
+  }
   return nullptr;
 }
 

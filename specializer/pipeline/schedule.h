@@ -73,6 +73,7 @@ struct Ring {
   int64_t slot_bytes = 0, bytes = 0;   // of a slot, with its padding and as copied
   int64_t offset = 0, barriers = 0;    // in shared memory: of the first slot, of the barriers (two of 8 bytes for each slot)
   bool by_wgmma = true;                // nothing but wgmma reads it: one thread of a warpgroup releases a slot for all
+  bool kept = false;                   // of one tile that stays for a whole program
 };
 
 // A store by a tensor map, through two buffers of swizzled rows in turns: panels of at most 128 bytes along `axis`.
@@ -91,6 +92,8 @@ struct Roles {
   int ctas = 1;                                        // that share a multiprocessor
   bool persistent = false;                             // one CTA may run several programs, one after the other
   std::vector<Ring> rings;
+  std::vector<Copy> kept;                              // tiles copied once for a program, operands of dots in its loops; each in a ring of its own
+  std::map<const ir::Op*, std::vector<int>> done_after;  // by op of the kernel's body: rings of such tiles that nothing reads later
   int64_t store_offset = 0, store_bytes = 0;           // buffers of box stores, and one's size
   int64_t bytes = 0;                                   // end of rings, barriers and those buffers
   std::set<ir::ValueId> produced;                      // scalars that the copying warp computes too
