@@ -70,7 +70,8 @@ def flash_attention(q, k, v, causal=False, scale=None):
         scale = 1.0 / head_dim**0.5
     out = torch.empty_like(q)
     assert scale > 0
-    BLOCK_M, BLOCK_N = 128, 128
+    # Short rows: blocks of 64 rows leave the products of three of them room on one multiprocessor.
+    BLOCK_M, BLOCK_N = (64, 128) if head_dim <= 64 else (128, 128)
     grid = (triton.cdiv(n_ctx, BLOCK_M), batch * heads)
     flash_attention_kernel[grid](
         q, k, v, out, scale,
@@ -79,7 +80,7 @@ def flash_attention(q, k, v, causal=False, scale=None):
         v.stride(0), v.stride(1), v.stride(2), v.stride(3),
         out.stride(0), out.stride(1), out.stride(2), out.stride(3),
         heads, n_ctx,
-        HEAD_DIM=head_dim, BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, CAUSAL=causal, num_warps=8,
+        HEAD_DIM=head_dim, BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, CAUSAL=causal, num_warps=BLOCK_M // 16,
     )
     return out
 

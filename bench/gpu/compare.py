@@ -114,7 +114,8 @@ class Cubin:
         if self.entry["persistent"]:
             programs = [ctypes.c_uint32(extent) for extent in grid]
             pointers += [ctypes.addressof(extent) for extent in programs]
-            grid = [min(math.prod(grid), self.at_once), 1, 1]
+            grid[0] = -(-grid[0] // self.entry["programs"])
+            grid = [math.prod(grid) if self.entry["one_by_one"] else min(math.prod(grid), self.at_once), 1, 1]
         pointers = (ctypes.c_void_p * len(pointers))(*pointers)
         check(cuda.cuLaunchKernel(self.function, *grid, self.entry["threads"], 1, 1, self.entry["smem"], stream, pointers, None))
 
@@ -349,7 +350,7 @@ def works():
 
         def args(s, c):
             tensors = [s["q"], s["k"], s["v"], s["out"]]
-            return (*tensors, scale, *[x for t in tensors for x in t.stride()], heads, n, d, 128, c["BLOCK_N"], causal)
+            return (*tensors, scale, *[x for t in tensors for x in t.stride()], heads, n, d, c["BLOCK_M"], c["BLOCK_N"], causal)
 
         def sdpa(s):
             with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.CUDNN_ATTENTION):
@@ -358,9 +359,9 @@ def works():
         def reference(s):
             return torch.nn.functional.scaled_dot_product_attention(s["q"].float(), s["k"].float(), s["v"].float(), is_causal=causal)
         out.append(Work(f"attention f16 {batch}x{heads}x{n}x{d}{' causal' if causal else ''}", "examples/flash_attention.py", "flash_attention_kernel", make, args,
-                        lambda s, c: (triton.cdiv(n, 128), batch * heads), "TFLOP/s", 4 * batch * heads * n * n * d * (0.5 if causal else 1), reference, 3e-3,
-                        configs=({"BLOCK_N": 128, "num_warps": 8}, {"BLOCK_N": 64, "num_warps": 8}), peers={"cudnn": sdpa},
-                        triton_run=lambda k, s: k[(triton.cdiv(n, 128), batch * heads)](*args(s, {"BLOCK_N": 64})[:-4], HEAD_DIM=d, BLOCK_M=128, BLOCK_N=64, CAUSAL=causal,
+                        lambda s, c: (triton.cdiv(n, c["BLOCK_M"]), batch * heads), "TFLOP/s", 4 * batch * heads * n * n * d * (0.5 if causal else 1), reference, 3e-3,
+                        configs=({"BLOCK_M": 64 if d <= 64 else 128, "BLOCK_N": 128, "num_warps": 4 if d <= 64 else 8},), peers={"cudnn": sdpa},
+                        triton_run=lambda k, s: k[(triton.cdiv(n, 128), batch * heads)](*args(s, {"BLOCK_M": 128, "BLOCK_N": 64})[:-4], HEAD_DIM=d, BLOCK_M=128, BLOCK_N=64, CAUSAL=causal,
                                                                                        num_warps=8)))
 
     rows_file = os.path.relpath(os.path.join(HERE, "kernels.py"), ROOT)
@@ -446,10 +447,11 @@ def works():
     matmul(4096, 4096, 4096, transpose_b=True)
     matmul(1000, 1032, 520)
     matmul(4095, 4095, 4093)
-    attention(1, 16, 16384, 128, False)
-    attention(1, 16, 16384, 128, True)
-    attention(1, 32, 8192, 64, False)
-    attention(1, 32, 8192, 64, True)
+    for d in (64, 128):
+        for n in (1024, 4096, 8192, 16384):
+            for causal in (False, True):
+                if n != 8192 or d == 64:
+                    attention(16384 // n, 2048 // d, n, d, causal)
     return out
 
 

@@ -2,7 +2,7 @@
 //
 // Products that run on while other work is done need their accumulators, fragments and what that work holds all at once. Where that is more than a thread has,
 // ptxas spills, and it lets wgmma products wait for each other (warnings C7510, C7512): such a variant loses to a plainer one. So variants are tried in turn:
-// all liberties, no products that overlap other work, no wgmma. The first clean one is taken; if none is, the least bad.
+// all liberties, no merged programs, no products that overlap other work, no wgmma. The first clean one is taken; if none is, the least bad.
 #ifndef TILEVM_GPU_COMPILE_FALLBACK_H_
 #define TILEVM_GPU_COMPILE_FALLBACK_H_
 
@@ -27,10 +27,11 @@ absl::StatusOr<T> BestVariant(const GenerateOptions& options, Generator generate
   std::optional<T> best;
   int64_t least = 0;
   std::vector<std::string> tried;
-  for (int level = 0; level < 3; ++level) {
+  for (int level = 0; level < 4; ++level) {
     GenerateOptions variant = options;
-    variant.overlap = options.overlap && level < 1;
-    variant.wgmma = options.wgmma && level < 2;
+    variant.promises.many = options.promises.many && level < 1;
+    variant.overlap = options.overlap && level < 2;
+    variant.wgmma = options.wgmma && level < 3;
     absl::StatusOr<Emitted> emitted = generate(variant);
     if (!emitted.ok()) {
       if (best.has_value()) break;
@@ -47,7 +48,7 @@ absl::StatusOr<T> BestVariant(const GenerateOptions& options, Generator generate
       best = *std::move(made);
       least = bad;
     }
-    if (least == 0 || (level == 1 && least < kWorthWithoutWgmma)) break;
+    if (least == 0 || (level == 2 && least < kWorthWithoutWgmma)) break;
   }
   return *std::move(best);
 }

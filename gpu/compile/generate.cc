@@ -104,7 +104,7 @@ pipeline::Schedule ScheduleOf(const layout::LayoutKernel& kernel, const analysis
   pipeline::Schedule schedule = pipeline::MakeSchedule(kernel, how);
   if (boxes == nullptr) return schedule;
   schedule.why_no_roles = pipeline::AssignRoles(
-      kernel, {boxes, target.max_smem_per_block, scratch, kernel.kernel.options.num_warps, options.promises.box_stores, !options.few_programs}, &schedule);
+      kernel, {boxes, target.max_smem_per_block, scratch, kernel.kernel.options.num_warps, options.promises.box_stores, !options.few_programs, options.promises.many}, &schedule);
   return schedule;
 }
 
@@ -166,7 +166,8 @@ pipeline::Schedule Plan(const layout::LayoutKernel& kernel, const Target& target
   return ScheduleOf(kernel, facts, target, options);
 }
 
-absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& target, const GenerateOptions& options) {
+absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& target, const GenerateOptions& given) {
+  GenerateOptions options = given;
   const analysis::AxisFacts facts(kernel.kernel, {.trust_signs = options.promises.trust_signs});
   EmitOptions emit;
   emit.num_warps = kernel.kernel.options.num_warps;
@@ -177,16 +178,20 @@ absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& t
   emit.same_registers = [&](ir::ValueId id) { return SameRegisters(kernel, facts, id); };
   // A split kernel whose other shared memory does not fit beside the rings gets shorter rings.
   int64_t scratch = 0;
-  for (int attempt = 0; attempt < 2; ++attempt) {
+  for (int attempt = 0; attempt < 3; ++attempt) {
     const std::unique_ptr<analysis::Boxes> boxes = BoxesOf(kernel, target, options);
     if (boxes == nullptr) break;
     const pipeline::Schedule schedule = ScheduleOf(kernel, facts, target, options, boxes.get(), scratch);
     if (schedule.roles.groups == 0) break;
     emit.schedule = &schedule;
     emit.boxes = boxes.get();
-    TILEVM_ASSIGN_OR_RETURN(Emitted emitted, EmitCuda(kernel, emit));
-    if (emitted.smem_bytes <= target.max_smem_per_block) return emitted;
-    scratch = emitted.smem_bytes - schedule.roles.bytes;
+    absl::StatusOr<Emitted> emitted = EmitCuda(kernel, emit);
+    if (!emitted.ok() && emitted.status().code() == absl::StatusCode::kUnimplemented && schedule.roles.programs > 1) {
+      options.promises.many = false;
+      continue;
+    }
+    if (!emitted.ok() || emitted->smem_bytes <= target.max_smem_per_block) return emitted;
+    scratch = emitted->smem_bytes - schedule.roles.bytes;
   }
   emit.boxes = nullptr;
   const pipeline::Schedule schedule = ScheduleOf(kernel, facts, target, options);

@@ -19,6 +19,7 @@ struct Promises {
   bool trust_signs = true;   // dividends of % and // are not negative, as Triton assumes (specializer/analysis/axis_facts.h)
   bool loops_run = true;     // loops with boxes go round at least once (gpu/emit/emit.h: Emitted::runs)
   int parts = 1;             // programs for each program of the grid (specializer/pipeline/split_tiles.h); kUnimplemented if the kernel cannot be split
+  bool many = true;          // the grid has programs enough for CTAs that run several side by side (specializer/pipeline/roles.h: merged programs)
   bool boxes = true;         // the checks of Emitted::slice hold, so that tensor maps may be used (specializer/analysis/boxes.h)
   bool box_stores = true;    // also by stores; without, an array that is not aligned can be written beside maps of others
 };
@@ -33,6 +34,13 @@ inline int PartsFor(const std::array<int64_t, 3>& grid, int multiprocessors) {
   int parts = 1;
   while (parts < 8 && programs * parts * 2 <= multiprocessors) parts *= 2;
   return parts;
+}
+
+// Whether a grid is worth merging programs: alone, two fit a multiprocessor.
+inline bool ManyPrograms(const std::array<int64_t, 3>& grid, int multiprocessors) {
+  double programs = 1;
+  for (int64_t extent : grid) programs *= static_cast<double>(extent);
+  return programs > 2 * multiprocessors;
 }
 
 struct GenerateOptions {

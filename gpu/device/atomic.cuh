@@ -161,14 +161,14 @@ template <class A, class T, class F>
 TV_DEV T atomic_thread_0(u32 smem, bool mask, F act) {
   T old{};
   if constexpr (A::used) barrier();
-  if (threadIdx.x == 0 && mask) {
+  if (thread_id() == 0 && mask) {
     if constexpr (A::release) fence<A::scope>();
     old = act();
     if constexpr (A::acquire) fence<A::scope>();
   }
   if constexpr (A::used) {
     T* place = reinterpret_cast<T*>(shared_memory + smem);
-    if (threadIdx.x == 0) *place = old;
+    if (thread_id() == 0) *place = old;
     barrier();
     old = *place;
   }

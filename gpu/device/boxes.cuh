@@ -159,4 +159,21 @@ struct Programs {
   TV_DEV u32 count() const { return size[0] * size[1] * size[2]; }
 };
 
+// Merged programs: a CTA takes Members that follow each other along axis 0 at once. Where the grid ends before the last of them, that one is the grid's last
+// program again, and does not count.
+template <u32 Members>
+struct MergedPrograms {
+  u32 size[3], index[3];
+  bool counts;
+  TV_DEV u32 sets() const { return (size[0] + Members - 1) / Members; }
+  TV_DEV void set(u32 number, u32 member) {
+    const u32 first = number % sets() * Members + member;
+    counts = first < size[0];
+    index[0] = counts ? first : size[0] - 1;
+    index[1] = number / sets() % size[1];
+    index[2] = number / sets() / size[1];
+  }
+  TV_DEV u32 count() const { return sets() * size[1] * size[2]; }
+};
+
 }  // namespace tv

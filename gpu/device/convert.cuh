@@ -6,7 +6,9 @@ namespace tv {
 
 extern __shared__ __align__(1024) unsigned char shared_memory[];
 
-#ifdef TV_CONSUMERS  // threads that run the program; others of the CTA copy for them
+#ifdef TV_MERGED  // each warpgroup runs a program of its own
+TV_DEV void barrier() { asm volatile("bar.sync %0, 128;" ::"r"(2 + (threadIdx.x >> 7)) : "memory"); }
+#elif defined(TV_CONSUMERS)  // threads that run the program; others of the CTA copy for them
 TV_DEV void barrier() { asm volatile("bar.sync 1, %0;" ::"n"(TV_CONSUMERS) : "memory"); }
 #else
 TV_DEV void barrier() { __syncthreads(); }

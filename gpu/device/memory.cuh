@@ -153,7 +153,7 @@ template <int Cache = 0, int Evict = 0, class T>
 TV_DEV T load_scalar_once(u32 smem, const T* p, bool mask, T other) {
   T* place = reinterpret_cast<T*>(shared_memory + smem);
   barrier();
-  if (threadIdx.x == 0) *place = load_scalar<Cache, Evict>(p, mask, other);
+  if (thread_id() == 0) *place = load_scalar<Cache, Evict>(p, mask, other);
   barrier();
   return *place;
 }
@@ -166,7 +166,7 @@ TV_DEV void store(T* p, const T* x, bool mask = true) {
 template <int Cache = 0, int Evict = 0, class T>
 TV_DEV void store_scalar(T* p, T value, bool mask) {
   using S = typename stored<T>::type;
-  if (mask && threadIdx.x == 0) store_vector<1, Cache, Evict>(reinterpret_cast<S*>(p), reinterpret_cast<const S*>(&value));
+  if (mask && thread_id() == 0) store_vector<1, Cache, Evict>(reinterpret_cast<S*>(p), reinterpret_cast<const S*>(&value));
 }
 
 }  // namespace tv

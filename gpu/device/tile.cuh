@@ -13,7 +13,12 @@ struct Tile {
 };
 
 TV_DEV u32 lane_id() { return threadIdx.x & 31; }
-TV_DEV u32 warp_id() { return threadIdx.x >> 5; }
+#ifdef TV_MERGED
+TV_DEV u32 thread_id() { return threadIdx.x & 127; }
+#else
+TV_DEV u32 thread_id() { return threadIdx.x; }
+#endif
+TV_DEV u32 warp_id() { return thread_id() >> 5; }
 
 // xor of the bases over the set bits of r.
 template <int N>

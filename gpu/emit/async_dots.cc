@@ -54,6 +54,10 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
   const std::string step = absl::StrCat("static_cast<", type, ">(", by, ")");
   Line(type, " ", iv, " = ", Name(op.operands[0]), ";");
   Line("u64 ", trips, " = trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, ");");
+  // Merged programs go on together until the last of them is done.
+  const bool differ = Merged() && roles().varies.count(op.operands[1]) != 0;
+  if (differ) PrintUnion(op, numbered("most"));
+  if (differ) Line("const u64 ", numbered("drained"), " = ", numbered("most"), " - ", trips, ";");
   const bool counted = split && roles().trips.count(body.args[0]) != 0;
   if (counted) Line("i32 ", iv, "_trip = 0;");
   int64_t outer_scratch = scratch_;
@@ -213,6 +217,23 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
   end_second();
   --depth_;
   Line("}");
+  if (differ) {
+    Line("#pragma unroll 1");
+    Line("for (u64 left = ", numbered("drained"), "; left != 0; --left) {");
+    ++depth_;
+    for (int ring : first_rings) Line("ring", ring, ".wait_full();");
+    if (turns) Line("turn_take<", roles().groups, ">();");
+    pass();
+    for (const auto* rings : {&first_rings, &second_rings}) {
+      for (int ring : *rings) {
+        if (rings == &second_rings) Line("ring", ring, ".wait_full();");
+        release(ring);
+        Line("ring", ring, ".advance();");
+      }
+    }
+    --depth_;
+    Line("}");
+  }
   for (const pipeline::PartialSum& sum : delay.partial) Line("add_lanes<", sum.lanes, ">(", Name(op.results[sum.carried]), ");");
   if (!split) Line("copies_wait<0>();");
   scratch_ = outer_scratch;

@@ -23,10 +23,13 @@ bool IsReserved(const std::string& name) {
       "exp", "log", "sin", "cos", "sqrt", "abs", "add", "sub", "mul", "load", "store", "where", "cast", "map", "pack", "reduce", "arange", "splat", "zeros",
       "round", "floor", "ceil", "tan", "erf", "lt", "le", "gt", "ge", "eq", "ne", "neg", "mod", "fma", "min", "max", "index", "tv", "barrier", "packed",
       "f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "same", "pick", "number", "stored", "shuffle", "join", "constant",
-      "relabel", "convert", "maximum", "minimum", "exp2", "log2", "tanh", "rsqrt", "invert", "bitcast", "program", "programs", "grid_x", "grid_y", "grid_z", "fragment", "mma", "r", "i", "wide", "y0", "y1", "yn", "j0", "j1", "jn"};
-  // ring0, map12: of a kernel that is split.
+      "relabel", "convert", "maximum", "minimum", "exp2", "log2", "tanh", "rsqrt", "invert", "bitcast", "program", "programs", "member", "other", "others", "count", "left", "grid_x", "grid_y", "grid_z", "fragment", "mma", "r", "i", "wide", "y0", "y1", "yn", "j0", "j1", "jn"};
+  // What the emitter numbers: ring0, b12, words3_0.
+  static const auto* const kNumbered = new std::set<std::string>{
+      "a", "add", "b", "changed", "copies", "drained", "go", "group", "kind", "late", "left", "map", "mapped", "most", "none", "old", "part", "put", "quotients",
+      "record", "reduced", "ring", "scalar", "take", "trips", "v", "words", "work"};
   const size_t digits = name.find_first_of("0123456789");
-  if (digits != std::string::npos && (name.substr(0, digits) == "ring" || name.substr(0, digits) == "map")) return true;
+  if (digits != std::string::npos && kNumbered->count(name.substr(0, digits)) != 0) return true;
   return kWords->count(name) != 0;
 }
 
@@ -119,16 +122,18 @@ absl::StatusOr<Emitted> Printer::Run() {
   }
   out.entry = Identifier(kernel().name);
   if (IsReserved(out.entry)) out.entry += "_kernel";
-  out.threads = 32 * options_.num_warps + (HasRoles() ? 128 : 0);
+  out.threads = HasRoles() ? 128 * (roles().groups + 1) : 32 * options_.num_warps;
   out.smem_bytes = smem_bytes_;
   out.smem_buffers = smem_buffers_;
   out.smem_loc = smem_loc_;
   if (HasRoles()) {
     out.slice = options_.boxes->slice();
     out.persistent = roles().persistent;
+    out.programs = roles().programs;
+    out.one_by_one = roles().one_by_one;
     out.runs = runs_;
   }
-  const std::string head = HasRoles() ? absl::StrCat("#define TV_CONSUMERS ", 128 * roles().groups, "\n#include \"device/boxes.cuh\"\n") : "";
+  const std::string head = HasRoles() ? absl::StrCat("#define TV_CONSUMERS ", 128 * roles().groups, Merged() ? "\n#define TV_MERGED" : "", "\n#include \"device/boxes.cuh\"\n") : "";
   out.text = absl::StrCat(head, "#include \"device/all.cuh\"\nusing namespace tv;\n", declarations_, "extern \"C\" __global__ void __launch_bounds__(", out.threads,
                           HasRoles() ? absl::StrCat(", ", roles().ctas, ") ") : ") ", out.entry, "(", params, ") {\n", prologue_, body_, "}\n");
   return out;

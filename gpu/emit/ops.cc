@@ -179,6 +179,21 @@ absl::Status Printer::PrintLoad(const ir::Op& op) {
 absl::Status Printer::PrintStore(const ir::Op& op) {
   const ir::ValueId pointer = op.operands[0], value = op.operands[1], mask = op.operand(2);
   OrderAccess(pointer, true);
+  if (Merged() && !guarded_) {
+    if (IsTile(value)) Materialise(value);
+    Flush();
+    Line("if (programs.counts) {");
+    ++depth_;
+    const size_t scope = materialised_.size();
+    guarded_ = true;
+    TILEVM_RETURN_IF_ERROR(PrintStore(op));
+    Flush();
+    guarded_ = false;
+    EndScope(scope);
+    --depth_;
+    Line("}");
+    return absl::OkStatus();
+  }
   if (IsTile(value)) {
     Materialise(value);
   } else {
@@ -293,7 +308,10 @@ absl::Status Printer::PrintOp(const ir::Op& op, const ir::Op* owner, const ir::R
       return absl::OkStatus();
     case Op::kProgramId: case Op::kNumPrograms:
       if (HasRoles() && roles().persistent) {
-        Line("const i32 ", Name(result), " = static_cast<i32>(programs.", op.op == Op::kProgramId ? "index" : "size", "[", op.IntAttr("axis"), "]);");
+        const int64_t axis = op.IntAttr("axis");
+        const bool reversed = op.op == Op::kProgramId && options_.schedule->order.reversed == axis;
+        Line("const i32 ", Name(result), " = static_cast<i32>(", reversed ? absl::StrCat("programs.size[", axis, "] - 1 - ") : "", "programs.",
+             op.op == Op::kProgramId ? "index" : "size", "[", axis, "]);");
       } else if (op.op == Op::kProgramId && options_.schedule != nullptr && options_.schedule->order.reversed == op.IntAttr("axis")) {
         Line("const i32 ", Name(result), " = num_programs<", op.IntAttr("axis"), ">() - 1 - program_id<", op.IntAttr("axis"), ">();");
       } else {

@@ -3,6 +3,7 @@
 #ifndef TILEVM_GPU_EMIT_PRINTER_H_
 #define TILEVM_GPU_EMIT_PRINTER_H_
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -122,6 +123,9 @@ class Printer {
   // --- roles.cc ---
   bool HasRoles() const { return options_.schedule != nullptr && options_.schedule->roles.groups > 0; }
   const pipeline::Roles& roles() const { return options_.schedule->roles; }
+  bool Merged() const { return HasRoles() && roles().programs > 1; }
+  void PrintEachMember(const std::vector<ir::ValueId>& needed, const std::function<void()>& body);
+  void PrintUnion(const ir::Op& loop, const std::string& all);  // declares it: the most iterations of any merged program
   std::string BufferOf(const pipeline::Copy& copy) const;  // address of the buffer that the body reads
   absl::Status PrintRoles();                              // the kernel's body, split
   absl::Status PrintProducer(const ir::Region& region);
@@ -217,6 +221,7 @@ class Printer {
   std::map<ir::ValueId, std::string> words_;              // by dot: the fragments of its operand a, an array for each tile of 64 rows
   std::string slot_;                                      // variable with the address of the slot that the body reads
   const pipeline::Loop* consumed_ = nullptr;              // loop of a split kernel whose body is printed
+  bool guarded_ = false;                                  // the store being printed stands under a condition
   int loops_ = 0;                                         // around the op that is printed
   std::set<int> taken_rings_;                             // whose slots of this iteration have been waited for
   std::vector<std::pair<ir::ValueId, ir::ValueId>> runs_;  // Emitted::runs

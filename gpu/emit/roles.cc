@@ -23,7 +23,10 @@ namespace tilevm::gpu {
 using isa::Op;
 
 std::string Printer::BufferOf(const pipeline::Copy& copy) const {
-  if (copy.ring >= 0) return absl::StrCat("ring", copy.ring, ".address() + ", copy.offset);
+  if (copy.ring >= 0) {
+    const bool own = Merged() && roles().rings[copy.ring].kept;
+    return absl::StrCat("ring", copy.ring, ".address() + ", copy.offset, own ? absl::StrCat(" + member * ", copy.bytes) : "");
+  }
   return absl::StrCat(slot_, " + ", copy.offset);
 }
 
@@ -38,11 +41,12 @@ absl::Status Printer::PrintRoles() {
   Line("if (threadIdx.x == 0) { ", init, "barriers_made(); }");
   const size_t prefetches = body_.size();
   Line("__syncthreads();");
-  if (roles().persistent) Line("Programs programs{{grid_x, grid_y, grid_z}, {0, 0, 0}};");
-  auto each_program = [&](const std::string& more) {
+  if (Merged()) Line("MergedPrograms<", roles().programs, "> programs{{grid_x, grid_y, grid_z}, {0, 0, 0}, false};");
+  else if (roles().persistent) Line("Programs programs{{grid_x, grid_y, grid_z}, {0, 0, 0}};");
+  auto each_program = [&](const std::string& more, const char* member) {
     if (roles().persistent) {
       Line(more, "for (u32 program = blockIdx.x; program < programs.count(); program += gridDim.x) {");
-      Line("  programs.set(program);");
+      Line("  programs.set(program", Merged() ? member : "", ");");
     } else {
       Line(more.empty() ? "{" : more + "{");
     }
@@ -53,7 +57,7 @@ absl::Status Printer::PrintRoles() {
   Line("if (threadIdx.x >= ", consumers, ") {");
   ++depth_;
   Line("fewer_registers<", fewer, ">();");
-  each_program(absl::StrCat("if (threadIdx.x == ", consumers, ") "));
+  each_program(absl::StrCat("if (threadIdx.x == ", consumers, ") "), ", 0");
   TILEVM_RETURN_IF_ERROR(PrintProducer(kernel().body));
   --depth_;
   Line("}");
@@ -61,12 +65,14 @@ absl::Status Printer::PrintRoles() {
   Line("} else {");
   ++depth_;
   Line("more_registers<", more, ">();");
-  each_program("");
+  if (Merged()) Line("const u32 member = warpgroup();");
+  each_program("", ", member");
   scratch_ = roles().bytes;
   UseShared(0);
   if (smem_bytes_ < roles().bytes) smem_bytes_ = roles().bytes;
   const size_t start = body_.size();
   TILEVM_RETURN_IF_ERROR(PrintRegion(kernel().body, nullptr));
+  if (Merged() && smem_bytes_ > roles().bytes) return absl::UnimplementedError("merged programs have no scratch");
   // Programs share the scratch, if there is any.
   if (roles().persistent && smem_bytes_ > roles().bytes) body_.insert(start, absl::StrCat(std::string(2 * depth_, ' '), "barrier();\n"));
   --depth_;
@@ -78,6 +84,42 @@ absl::Status Printer::PrintRoles() {
   for (size_t i = 0; i < MapCount(); ++i) absl::StrAppend(&maps, " prefetch_map(&map", i, ");");
   body_.insert(prefetches, absl::StrCat("  if (threadIdx.x == ", consumers, ") {", maps, " }\n"));
   return absl::OkStatus();
+}
+
+// --- merged programs ---
+
+// `body` for each merged program, with the scalars it needs that differ between them.
+void Printer::PrintEachMember(const std::vector<ir::ValueId>& needed, const std::function<void()>& body) {
+  std::set<const ir::Op*> ops;
+  std::vector<ir::ValueId> open = needed;
+  while (!open.empty()) {
+    const ir::ValueId id = open.back();
+    open.pop_back();
+    if (id == ir::kNoValue || roles().varies.count(id) == 0 || !ops.insert(def_[id]).second) continue;
+    open.insert(open.end(), def_[id]->operands.begin(), def_[id]->operands.end());
+  }
+  Line("#pragma unroll 1");
+  Line("for (u32 other = 0; other < ", roles().programs, "; ++other) {");
+  Line("  auto others = programs;");
+  Line("  others.set(program, other);");
+  Line("  const auto& programs = others;");
+  ++depth_;
+  for (const ir::Op& op : kernel().body.ops) {
+    if (ops.count(&op) != 0) PrintOp(op, nullptr, kernel().body).IgnoreError();  // scalars, which were printed before
+  }
+  body();
+  --depth_;
+  Line("}");
+}
+
+void Printer::PrintUnion(const ir::Op& loop, const std::string& all) {
+  const std::string type = CudaType(TypeOf(loop.regions[0].args[0]).elem);
+  const std::string step = loop.FindAttr("step") != nullptr ? absl::StrCat(loop.IntAttr("step")) : Name(loop.operands[2]);
+  Line("u64 ", all, " = 0;");
+  PrintEachMember({loop.operands[1]}, [&] {
+    Line("const u64 count = trip_count<", type, ">(", Name(loop.operands[0]), ", ", Name(loop.operands[1]), ", static_cast<", type, ">(", step, "));");
+    Line("if (count > ", all, ") ", all, " = count;");
+  });
 }
 
 // --- the producer ---
@@ -121,13 +163,28 @@ void Printer::PrintFill(int number, const std::vector<pipeline::Copy>& copies) {
     const int64_t part = std::min<int64_t>(rows, 256);
     const int map = UseBox(load, {{copy.axis, panel}, {1 - copy.axis, part}}, static_cast<int>(panel * elem_bytes));
     Place(load.loc);
-    for (int64_t at = 0; at < type.shape[copy.axis]; at += panel) {
-      for (int64_t row = 0; row < rows; row += part) {
-        std::string coordinates;
-        for (const analysis::BoxDim& dim : box.dims) absl::StrAppend(&coordinates, ", ", Coordinate(dim.start, dim.axis == copy.axis ? at : dim.axis == 1 - copy.axis ? row : 0));
-        Line("load_box(", ring, ".address() + ", copy.offset + (at / panel * rows + row) * panel * elem_bytes, ", &map", map, ", ", ring, ".full()", coordinates, ");");
+    const bool each = Merged() && roles().rings[number].kept;
+    const auto boxes = [&] {
+      for (int64_t at = 0; at < type.shape[copy.axis]; at += panel) {
+        for (int64_t row = 0; row < rows; row += part) {
+          std::string coordinates;
+          for (const analysis::BoxDim& dim : box.dims) absl::StrAppend(&coordinates, ", ", Coordinate(dim.start, dim.axis == copy.axis ? at : dim.axis == 1 - copy.axis ? row : 0));
+          Line("load_box(", ring, ".address() + ", copy.offset + (at / panel * rows + row) * panel * elem_bytes, each ? absl::StrCat(" + other * ", copy.bytes) : "", ", &map",
+               map, ", ", ring, ".full()", coordinates, ");");
+        }
+      }
+    };
+    if (!each) {
+      boxes();
+      continue;
+    }
+    std::vector<ir::ValueId> needed;
+    for (const analysis::BoxDim& dim : box.dims) {
+      for (const auto& [factors, coefficient] : dim.start.terms) {
+        for (const analysis::Factor& factor : factors) needed.push_back(factor.value);
       }
     }
+    PrintEachMember(needed, boxes);
   }
   Line(ring, ".advance();");
 }
@@ -148,8 +205,10 @@ absl::Status Printer::PrintProducerFor(const ir::Op& op, const pipeline::Loop* p
   const std::string step = op.FindAttr("step") != nullptr ? absl::StrCat(op.IntAttr("step")) : Name(op.operands[2]);
   Line(type, " ", iv, " = ", Name(op.operands[0]), ";");
   Line("i32 ", trip, " = 0;");
+  const bool differ = Merged() && roles().varies.count(op.operands[1]) != 0;
+  if (differ) PrintUnion(op, left + "_most");
   Line("#pragma unroll 1");
-  Line("for (u64 ", left, " = trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, "); ", left, " != 0; --", left, ", ++", trip, ", ", iv, " = add(", iv,
+  Line("for (u64 ", left, " = ", differ ? left + "_most" : absl::StrCat("trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, ")"), "; ", left, " != 0; --", left, ", ++", trip, ", ", iv, " = add(", iv,
        ", static_cast<", type, ">(", step, "))) {");
   ++depth_;
   TILEVM_RETURN_IF_ERROR(PrintProducer(body));
@@ -300,7 +359,7 @@ absl::Status Printer::PrintBoxStore(const ir::Op& op) {
   const isa::Type& type = TypeOf(plan.value);
   const layout::LinearLayout& where = LayoutOf(plan.value);
   const int elem_bytes = isa::StorageBytes(type.elem);
-  const int64_t panels = type.shape[plan.axis] / plan.panel, inside = plan.own_rows ? plan.rows / roles().groups : plan.rows;
+  const int64_t panels = type.shape[plan.axis] / plan.panel, inside = plan.own_rows ? plan.rows / (roles().groups / roles().programs) : plan.rows;
   const int map = UseBox(op, {{plan.axis, plan.panel}, {1 - plan.axis, inside}}, static_cast<int>(plan.panel_bytes));
 
   // Offsets in a buffer, by bits of thread and of the registers of a panel.
@@ -349,7 +408,7 @@ absl::Status Printer::PrintBoxStore(const ir::Op& op) {
     if (p == 0 && loops_ > 0) Line("if ((threadIdx.x & 127) == 0) boxes_written();");
     else Line("if ((threadIdx.x & 127) == 0) boxes_read<", p == 0 && (panels == 1 || roles().box_stores.size() > 1) ? 0 : 1, ">();");
     Line(p == 0 && roles().box_stores.size() > 1 ? "barrier();" : sync);
-    const std::string buffer = absl::StrCat("shared_address() + ", roles().store_offset + (p % 2) * roles().store_bytes);
+    const std::string buffer = absl::StrCat("shared_address() + ", roles().store_offset + (p % 2) * roles().store_bytes, Merged() ? absl::StrCat(" + member * ", 2 * roles().store_bytes) : "");
     uint32_t fixed = 0;
     layout::Basis start = 0;
     for (size_t bit = 0; bit < outer.size(); ++bit) {
@@ -375,10 +434,10 @@ absl::Status Printer::PrintBoxStore(const ir::Op& op) {
     std::string coordinates;
     for (const analysis::BoxDim& dim : box.dims) {
       absl::StrAppend(&coordinates, ", ", Coordinate(dim.start, dim.axis == plan.axis ? column_of(start) : 0));
-      if (plan.own_rows && dim.axis == 1 - plan.axis) absl::StrAppend(&coordinates, " + static_cast<i32>(threadIdx.x >> 7) * ", inside);
+      if (plan.own_rows && !Merged() && dim.axis == 1 - plan.axis) absl::StrAppend(&coordinates, " + static_cast<i32>(threadIdx.x >> 7) * ", inside);
     }
-    Line("if (", first, ") {");
-    Line("  store_box(&map", map, ", ", buffer, plan.own_rows ? absl::StrCat(" + (threadIdx.x >> 7) * ", inside * plan.panel_bytes) : "", coordinates, ");");
+    Line("if (", first, Merged() ? " && programs.counts" : "", ") {");
+    Line("  store_box(&map", map, ", ", buffer, plan.own_rows && !Merged() ? absl::StrCat(" + (threadIdx.x >> 7) * ", inside * plan.panel_bytes) : "", coordinates, ");");
     Line("  boxes_commit();");
     Line("}");
   }

@@ -90,7 +90,7 @@ std::string Instruction::Table() const {
 
 }  // namespace
 
-// Operand i into a buffer of its own behind the rings; returns the buffer's address.
+// Operand i into a buffer of its own behind the rings, or one of two in turn; returns the buffer's address.
 std::string Printer::WriteOperand(const ir::Op& op, const pipeline::Wgmma& plan, int i) {
   const ir::ValueId b = op.operands[i];
   const isa::Type& type = TypeOf(b);
@@ -102,9 +102,19 @@ std::string Printer::WriteOperand(const ir::Op& op, const pipeline::Wgmma& plan,
   if (copy == nullptr) Materialise(value);
   // The swizzle repeats every 1024 bytes of the address.
   const int64_t offset = (scratch_ + 1023) / 1024 * 1024;
-  UseShared(offset - scratch_ + type.elem_count() * elem_bytes);
-  const std::string to = absl::StrCat("shared_address() + ", offset);
+  const int64_t bytes = (type.elem_count() * elem_bytes + 1023) / 1024 * 1024;
+  std::string to = absl::StrCat("shared_address() + ", offset);
   Line("barrier();");
+  if (i == 1 && deferred_ == op.results[0]) {
+    // Products of the iteration before may still read the other buffer; those before them are done in all threads that have passed the barrier.
+    const std::string turn = absl::StrCat("written", next_label_++);
+    absl::StrAppend(&prologue_, "  u32 ", turn, " = 0;\n");
+    Line(turn, " ^= ", bytes, ";");
+    absl::StrAppend(&to, " + ", turn);
+    UseShared(offset - scratch_ + 2 * bytes);
+  } else {
+    UseShared(offset - scratch_ + bytes);
+  }
   if (copy != nullptr) {
     const pipeline::TurnedLayouts turned = pipeline::TurnedLayoutsOf(type.shape, elem_bytes, options_.num_warps);
     const std::string read = BufferTable(turned.read, layout::SwizzledRows(type.shape, transposed ? 1 - copy->axis : copy->axis, elem_bytes), elem_bytes);

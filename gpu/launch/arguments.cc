@@ -121,6 +121,10 @@ absl::StatusOr<Emitted> GenerateFor(const ir::Kernel& kernel, const Target& targ
     if (!options.promises.boxes) return emitted;
     if (emitted.ok()) {
       if (emitted->slice.empty()) return emitted;
+      if (emitted->programs > 1 && !ManyPrograms(grid, multiprocessors)) {
+        options.promises.many = false;
+        continue;
+      }
       if (options.promises.loops_run && MayNotRun(EvaluateSlice(*emitted, kernel, values, grid, ranges))) {
         options.promises.loops_run = false;
         continue;
@@ -181,8 +185,8 @@ absl::StatusOr<int64_t> BlocksAtOnce(const Api& api, CuFunction function, const 
 
 std::array<int64_t, 3> LaunchedGrid(const Emitted& emitted, const std::array<int64_t, 3>& grid, int64_t blocks_at_once) {
   if (!emitted.persistent) return grid;
-  const absl::int128 programs = absl::int128(grid[0]) * emitted.parts * grid[1] * grid[2];
-  return {static_cast<int64_t>(std::min<absl::int128>(programs, std::max<int64_t>(1, blocks_at_once))), 1, 1};
+  const absl::int128 programs = (absl::int128(grid[0]) * emitted.parts + emitted.programs - 1) / emitted.programs * grid[1] * grid[2];
+  return {emitted.one_by_one ? static_cast<int64_t>(programs) : static_cast<int64_t>(std::min<absl::int128>(programs, std::max<int64_t>(1, blocks_at_once))), 1, 1};
 }
 
 absl::Status LaunchArguments::Set(const Api& api, const Emitted& emitted, absl::Span<const uint64_t> values, const launch::SliceValues& slice,

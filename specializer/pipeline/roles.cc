@@ -20,11 +20,13 @@ constexpr int64_t kEnoughBytes = 160 * 1024;  // under way at once; more hides n
 constexpr int64_t kReservedSmem = 1024;       // of the shared memory of a multiprocessor, for each CTA
 constexpr int kLeastShared = 2;               // slots of each of two CTAs
 constexpr int kMostGroups = 3;           // with the producer's, four warpgroups share the registers
+// Registers of products and fragments that leave room for the rest, by how many groups share a CTA.
+constexpr int64_t kProductRegisters[kMostGroups + 1] = {0, 0, 196, 128};
 
 class Splitter {
  public:
-  Splitter(const layout::LayoutKernel& kernel, const RolesOptions& options, const Schedule& schedule)
-      : kernel_(kernel.kernel), lk_(kernel), options_(options), out_(schedule) {}
+  Splitter(const layout::LayoutKernel& kernel, const RolesOptions& options, const Schedule& schedule, int programs)
+      : kernel_(kernel.kernel), lk_(kernel), options_(options), out_(schedule), programs_(programs) {}
 
   std::string Run() {
     if (out_.loops.empty()) return "no loop has copies";
@@ -32,12 +34,15 @@ class Splitter {
     Index(kernel_.body, nullptr);
     for (const Loop& loop : out_.loops) loops_[loop.induction] = &loop;
     Roles& roles = out_.roles;
-    roles.groups = options_.num_warps / 4;
+    roles.programs = programs_;
+    roles.groups = options_.num_warps / 4 * programs_;
     roles.persistent = !out_.order.unequal;  // programs of different length are better dealt out by the hardware, one by one
     Check(kernel_.body);
     for (const Loop& loop : out_.loops) Produce(loop);
     if (!refused_.empty()) return refused_;
     KeepTiles();
+    if (programs_ > 1) CheckMerged();
+    if (!refused_.empty()) return refused_;
     FindStores();
     MakeRings();
     if (!refused_.empty()) return refused_;
@@ -99,6 +104,53 @@ class Splitter {
       if (owner->op == Op::kFor && loops_.count(owner->regions[0].args[0]) != 0) return true;
     }
     return false;
+  }
+
+  // --- merged programs ---
+
+  // What keeps programs from being merged, beside what keeps a kernel from being split.
+  void CheckMerged() {
+    if (options_.num_warps != 4) return Refuse("a program is more than one warpgroup");
+    for (const Loop& loop : out_.loops) {
+      const ir::Op& op = *owner_of_arg_.at(loop.induction);
+      if (!loop.delay.has_value() || place_.at(&op) != nullptr) return Refuse("a loop is not of the kind that merged programs share");
+      const int64_t first = out_.wgmma.at(loop.delay->first).n, second = out_.wgmma.at(loop.delay->second).n;
+      if (first / 2 + first / 4 + second / 2 > kProductRegisters[programs_]) return Refuse("the products of ", programs_, " programs do not fit the registers");
+      if (Varies(op.operands[0]) || Varies(op.operands[2])) return Refuse("a loop begins elsewhere in each program");
+      for (const Copy& copy : loop.copies) {
+        for (const analysis::BoxDim& dim : options_.boxes->Of(*Def(copy.value))->dims) {
+          for (const auto& [factors, coefficient] : dim.start.terms) {
+            for (const analysis::Factor& factor : factors) {
+              if (factor.value != loop.induction && !factor.trip && Varies(factor.value)) return Refuse("each program reads other boxes");
+            }
+          }
+        }
+      }
+    }
+    for (const auto& [op, owner] : place_) {
+      if (isa::Info(op->op).effect == isa::Effect::kReadsWrites || op->op == Op::kWhile || op->BoolAttr("volatile")) return Refuse(isa::Mnemonic(op->op), " of merged programs");
+    }
+    Roles& roles = out_.roles;
+    for (const auto& [id, varies] : varies_) {
+      if (varies) roles.varies.insert(id);
+    }
+    for (ValueId id : roles.produced) {
+      if (Varies(id)) roles.varies.insert(id);
+    }
+    roles.one_by_one = !roles.persistent;
+    roles.persistent = true;  // the program finds its number itself
+  }
+  // Whether a scalar depends on program_id(0).
+  bool Varies(ValueId id) {
+    if (id == kNoValue) return false;
+    if (auto known = varies_.find(id); known != varies_.end()) return known->second;
+    if (owner_of_arg_.count(id) != 0) return varies_[id] = true;
+    const ir::Op* op = Def(id);
+    if (op == nullptr) return false;  // a parameter
+    bool varies = op->op == Op::kProgramId && op->IntAttr("axis") == 0;
+    for (ValueId operand : op->operands) varies |= Varies(operand);
+    if (!op->regions.empty()) varies = true;
+    return varies_[id] = varies;
   }
 
   // --- the producer's slice ---
@@ -250,6 +302,13 @@ class Splitter {
     for (layout::Basis basis : where.warp()) {
       if (column_of(basis) >= plan.panel) return std::nullopt;
     }
+    if (programs_ > 1) {
+      plan.own_rows = true;
+      for (layout::Basis basis : where.reg()) {
+        if (column_of(basis) >= plan.panel && row_of(basis) != 0) return std::nullopt;
+      }
+      return plan;
+    }
     const int groups = out_.roles.groups;
     const int64_t inside = plan.rows / groups;
     plan.own_rows = groups > 1 && plan.rows % (groups * 8) == 0;
@@ -362,15 +421,15 @@ class Splitter {
       Ring ring;
       ring.kept = true;
       ring.stages = 1;
-      ring.bytes = copy.bytes;
-      ring.slot_bytes = (copy.bytes + kSlotAlign - 1) / kSlotAlign * kSlotAlign;
+      ring.bytes = programs_ * copy.bytes;  // a tile of each program
+      ring.slot_bytes = (ring.bytes + kSlotAlign - 1) / kSlotAlign * kSlotAlign;
       kept += ring.slot_bytes;
       copy.ring = static_cast<int>(roles.rings.size());
       roles.done_after[done_after_.at(copy.value)].push_back(copy.ring);
       roles.rings.push_back(ring);
     }
     const int64_t barriers = static_cast<int64_t>(16 * kMostStages * roles.rings.size());
-    auto free_in = [&](int64_t smem) { return smem - options_.scratch - 2 * store_bytes_ - barriers - kept; };
+    auto free_in = [&](int64_t smem) { return smem - options_.scratch - StoreBytes() - barriers - kept; };
     auto stages_in = [&](int64_t smem) { return static_cast<int>(std::min<int64_t>(kMostStages, free_in(smem) / slots)); };
     int stages = stages_in(options_.max_smem);
     // One warpgroup alone leaves the tensor cores idle while it does anything else: two CTAs share a multiprocessor, if enough slots remain.
@@ -382,10 +441,10 @@ class Splitter {
       }
     }
     while (stages > 4 && (stages - 1) * slots * roles.ctas >= kEnoughBytes) --stages;
-    if (stages < 2) return Refuse("two slots of ", slots, " bytes do not fit beside ", options_.scratch + 2 * store_bytes_ + kept, " bytes of other shared memory");
+    if (stages < 2) return Refuse("two slots of ", slots, " bytes do not fit beside ", options_.scratch + StoreBytes() + kept, " bytes of other shared memory");
     // The next program's tile can come while this one's is in use.
     const int kept_stages = roles.persistent && roles.ctas == 1 && free_in(options_.max_smem) - stages * slots >= kept ? 2 : 1;
-    int64_t offset = 0, barrier = stages * slots + kept_stages * kept + 2 * store_bytes_;
+    int64_t offset = 0, barrier = stages * slots + kept_stages * kept + StoreBytes();
     for (Ring& ring : roles.rings) {
       ring.stages = ring.kept ? kept_stages : stages;
       ring.offset = offset;
@@ -397,6 +456,7 @@ class Splitter {
     roles.store_bytes = store_bytes_;
     roles.bytes = (barrier + 127) / 128 * 128;
   }
+  int64_t StoreBytes() const { return 2 * programs_ * store_bytes_; }
   // The assembler gives an instruction no more registers than each thread of two such CTAs starts with, 128.
   bool SharesRegisters() const {
     return std::all_of(out_.wgmma.begin(), out_.wgmma.end(), [](const auto& entry) { return entry.second.n <= 128; });
@@ -463,7 +523,9 @@ class Splitter {
   const layout::LayoutKernel& lk_;
   const RolesOptions& options_;
   Schedule out_;
+  const int programs_;
   std::string refused_;
+  std::map<ValueId, bool> varies_;
   int64_t store_bytes_ = 0;
   std::map<ValueId, const ir::Op*> done_after_;  // by kept tile: the last op of the body that reads it
   std::set<ValueId> known_;
@@ -477,10 +539,12 @@ class Splitter {
 }  // namespace
 
 std::string AssignRoles(const layout::LayoutKernel& kernel, const RolesOptions& options, Schedule* schedule) {
-  Splitter splitter(kernel, options, *schedule);
-  std::string refused = splitter.Run();
-  if (refused.empty()) *schedule = splitter.Take();
-  return refused;
+  for (int programs = options.merge && options.share && options.num_warps == 4 ? kMostGroups : 1;; --programs) {
+    Splitter splitter(kernel, options, *schedule, programs);
+    std::string refused = splitter.Run();
+    if (refused.empty()) *schedule = splitter.Take();
+    if (refused.empty() || programs == 1) return refused;
+  }
 }
 
 }  // namespace tilevm::pipeline

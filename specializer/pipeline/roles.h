@@ -15,6 +15,12 @@
 // attention) has a ring too, of one slot or two, filled once for a program. Stores of boxes go through shared memory and a tensor map.
 //
 // A kernel is persistent unless its programs may wait for each other (loops without a count, atomics that order memory).
+//
+// Merged programs: where one program is one warpgroup and its loops are of the kind that delay.h runs under itself, a CTA runs two or three programs that follow
+// each other along axis 0 side by side, each on a warpgroup of its own, if they read the same boxes (attention: other queries, the same keys): the boxes are
+// copied once, and one program's products run under another's exponentials. Conditions: the copies of all loops, and where the loops begin, do not depend on
+// program_id(0); where they end may: the producer goes on to the last of the ends, and a program that is done only releases slots (*drains*) until then. No
+// atomics. Where the grid's extent is not a multiple, the last programs run twice, and the second time store nothing.
 #ifndef TILEVM_SPECIALIZER_PIPELINE_ROLES_H_
 #define TILEVM_SPECIALIZER_PIPELINE_ROLES_H_
 
@@ -29,6 +35,7 @@ struct RolesOptions {
   int num_warps = 4;
   bool box_stores = true;   // stores may go by tensor maps
   bool share = true;        // there are programs enough for two CTAs on a multiprocessor
+  bool merge = true;        // and for CTAs of merged programs
 };
 
 // Splits the kernel if it can be: schedule->roles. Otherwise nothing changes, and the reason is returned ("loop over k: the mask is not a bound").

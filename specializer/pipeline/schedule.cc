@@ -267,11 +267,12 @@ class Scheduler {
       out_.wgmma[op.results[0]] = *plan;
       if (plan->b_written) {
         for (const ir::Op* change = Def(op.operands[1]); IsView(change); change = Def(change->operands[0])) MarkIfUnused(*change);
-        scratch = std::max(scratch, TypeOf(op.operands[1]).elem_count() * isa::StorageBytes(TypeOf(op.operands[1]).elem));
+        // Two buffers: one may be read by products of the iteration before.
+        scratch = std::max(scratch, 2 * TypeOf(op.operands[1]).elem_count() * isa::StorageBytes(TypeOf(op.operands[1]).elem));
       }
       // The sum goes nowhere but around the loop, and both operands stay in their buffers.
       const ValueId result = op.results[0], acc = op.operands[2];
-      if (uses_[result].size() != 1 || uses_[acc].size() != 1 || out_.operands.count({result, 0}) == 0 || plan->b_written || plan->promote) continue;
+      if (uses_[result].size() != 1 || uses_[acc].size() != 1 || out_.operands.count({result, 0}) == 0 || plan->promote) continue;
       for (size_t i = 1; i < region.args.size(); ++i) {
         if (region.args[i] == acc && region.ops.back().operands[i - 1] == result) loop.deferred = result;
       }

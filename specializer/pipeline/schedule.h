@@ -89,6 +89,9 @@ struct BoxStore {
 // A kernel split into roles (roles.h): a warp that copies boxes by tensor maps, and the warps that compute.
 struct Roles {
   int groups = 0;                                      // of warps that compute; 0: the kernel is not split
+  int programs = 1;                                    // that a CTA runs side by side, a group each (merged programs)
+  bool one_by_one = false;                             // merged programs that differ in length: the hardware deals them out
+  std::set<ir::ValueId> varies;                        // scalars that differ between merged programs
   int ctas = 1;                                        // that share a multiprocessor
   bool persistent = false;                             // one CTA may run several programs, one after the other
   std::vector<Ring> rings;

@@ -2,7 +2,8 @@
 //
 // wgmma multiplies 64 rows by up to 256 columns and 32 bytes of k, b in shared memory, a there or in registers. Rows of a buffer run along k (*K-major*), or
 // for 16-bit elements along m or n (*MN-major*). An operand b of 8 or 32 bits that lies the other way round, and one that is computed in registers, is
-// written to a K-major buffer of its own first (`b_written`): the threads read it, turn it in registers, and write it, between two barriers.
+// written to a K-major buffer of its own first (`b_written`): the threads read it, turn it in registers, and write it, between two barriers; where products run
+// on into the next iteration, to one of two buffers in turn.
 //
 // fp8 products on sm_90 are summed with fewer bits than f32 has: each 128 of k are summed from zero and then added to the accumulator (`promote`).
 #ifndef TILEVM_SPECIALIZER_PIPELINE_WGMMA_PLAN_H_

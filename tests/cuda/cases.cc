@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -146,16 +147,40 @@ absl::StatusOr<gpu::Emitted> EmittedOf(const Case& one, const ir::Kernel& kernel
   } else {
     options.promises.boxes = false;
   }
-  return gpu::GenerateFor(kernel, target, options, values, {one.grid[0], one.grid[1], one.grid[2]}, false, 132);  // as an H200
+  // As an H200; but what more programs are good for shall be seen with a few, since the CPU engine runs them too.
+  const int multiprocessors = one.grid[0] * one.grid[1] * one.grid[2] > 8 ? 4 : 132;
+  return gpu::GenerateFor(kernel, target, options, values, {one.grid[0], one.grid[1], one.grid[2]}, false, multiprocessors);
 }
 
 bool HasSameBits(const ir::Kernel& kernel) { return RegionHasSameBits(kernel, kernel.body); }
 
-std::string ProgramHead() { return "#include \"device/all.cuh\"\n#include \"device/boxes.cuh\"\n"; }
+namespace {
+
+// Length of the lines that say what the device headers are to be, and include them.
+size_t HeadLength(absl::string_view text) {
+  size_t length = 0;
+  while (absl::StartsWith(text.substr(length), "#include") || absl::StartsWith(text.substr(length), "#define")) length = text.find('\n', length) + 1;
+  return length;
+}
+
+}  // namespace
+
+std::vector<std::vector<size_t>> ProgramsOf(const std::vector<const gpu::Emitted*>& texts, size_t most) {
+  std::map<std::string, std::vector<size_t>> by_head;
+  for (size_t i = 0; i < texts.size(); ++i) by_head[texts[i]->text.substr(0, HeadLength(texts[i]->text))].push_back(i);
+  std::vector<std::vector<size_t>> programs;
+  for (const auto& [head, members] : by_head) {
+    const size_t first = programs.size(), count = (members.size() + most - 1) / most;
+    programs.resize(first + count);
+    for (size_t i = 0; i < members.size(); ++i) programs[first + i % count].push_back(members[i]);
+  }
+  return programs;
+}
+
+std::string ProgramHead(const gpu::Emitted& emitted) { return emitted.text.substr(0, HeadLength(emitted.text)); }
 
 std::string InNamespace(const gpu::Emitted& emitted, const std::string& entry) {
-  std::string text = emitted.text;
-  while (absl::StartsWith(text, "#include")) text.erase(0, text.find('\n') + 1);
+  std::string text = emitted.text.substr(HeadLength(emitted.text));
   const std::string call = absl::StrCat(") ", emitted.entry, "(");
   const size_t kernel = text.find("extern \"C\" __global__");
   text.replace(text.find(call, kernel), call.size(), absl::StrCat(") ", entry, "("));

@@ -28,11 +28,13 @@ gpu::Promises PromisesOf(const Case& one, const ir::Kernel& kernel);
 // Whether both engines promise the same bits: no approximate function, no product or sum of floats in another order.
 bool HasSameBits(const ir::Kernel& kernel);
 
-// The text of one kernel made fit to stand beside others in one program: in a namespace of its own, its entry renamed to `entry`. The include is left
-// to the whole.
+// The text of one kernel made fit to stand beside others in one program: in a namespace of its own, its entry renamed to `entry`. Its head, the lines that say
+// what the device headers are to be and include them, is left to the whole.
 std::string InNamespace(const gpu::Emitted& emitted, const std::string& entry);
-// The head of a program of such texts.
-std::string ProgramHead();
+// The head of a program of such texts, all of one head.
+std::string ProgramHead(const gpu::Emitted& emitted);
+// Numbers of texts that go into one program each: of one head, `most` at most. Neighbours are dealt out, for a folder's heavy cases lie side by side.
+std::vector<std::vector<size_t>> ProgramsOf(const std::vector<const gpu::Emitted*>& texts, size_t most);
 
 }  // namespace tilevm::tests
 

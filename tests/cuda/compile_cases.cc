@@ -97,7 +97,7 @@ class Run {
 
   absl::Status CompileProgram(const gpu::Nvrtc& nvrtc, const std::string& arch, const std::vector<const Text*>& texts) {
     gpu::CompileRequest request;
-    request.source = ProgramHead();
+    request.source = ProgramHead(texts[0]->emitted);
     for (size_t i = 0; i < texts.size(); ++i) absl::StrAppend(&request.source, InNamespace(texts[i]->emitted, absl::StrCat("kernel_", i)));
     request.headers = gpu::DeviceHeaderTexts();
     request.arch = arch;
@@ -127,13 +127,14 @@ class Run {
       Profile(nvrtc, arch, texts);
       return texts.size();
     }
-    const size_t programs = (texts.size() + kKernelsPerProgram - 1) / kKernelsPerProgram;
+    std::vector<const gpu::Emitted*> emitted;
+    for (const Text* text : texts) emitted.push_back(&text->emitted);
+    const std::vector<std::vector<size_t>> programs = ProgramsOf(emitted, kKernelsPerProgram);
     std::atomic<size_t> next{0};
     auto work = [&] {
-      for (size_t p = next++; p < programs; p = next++) {
-        // Dealt out one by one: a folder's heavy cases lie side by side.
+      for (size_t p = next++; p < programs.size(); p = next++) {
         std::vector<const Text*> batch;
-        for (size_t i = p; i < texts.size(); i += programs) batch.push_back(texts[i]);
+        for (size_t i : programs[p]) batch.push_back(texts[i]);
         if (CompileProgram(nvrtc, arch, batch).ok()) continue;
         for (const Text* text : batch) CompileOne(nvrtc, arch, *text);  // which one?
       }

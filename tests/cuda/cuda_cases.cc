@@ -440,9 +440,13 @@ class Runner {
       text_of.push_back(found->second);
     }
     text_count_ = texts.size();
-    const size_t programs = std::max<size_t>(1, (texts.size() + kKernelsPerProgram - 1) / kKernelsPerProgram);
+    const std::vector<std::vector<size_t>> programs = ProgramsOf(texts, kKernelsPerProgram);
+    std::vector<size_t> program_of(texts.size());
+    for (size_t p = 0; p < programs.size(); ++p) {
+      for (size_t t : programs[p]) program_of[t] = p;
+    }
     for (size_t i = 0; i < jobs_.size(); ++i) {
-      jobs_[i].program = text_of[i] % programs;
+      jobs_[i].program = program_of[text_of[i]];
       jobs_[i].entry = absl::StrCat("kernel_", text_of[i]);
     }
     // By a child: NVRTC may speak to the driver, and the children that run the cases are forked from here. The cubins come back in files.
@@ -455,7 +459,7 @@ class Runner {
     waitpid(child, &exit_status, 0);
     absl::Status status;
     if (exit_status != 0) status = absl::InternalError("the compiling process failed");
-    for (size_t p = 0; p < programs && status.ok(); ++p) {
+    for (size_t p = 0; p < programs.size() && status.ok(); ++p) {
       cubins_.push_back(ReadText(absl::StrCat(folder, "/", p)));
       // A letter for the code of the status, then the cubin or the message.
       const int code = cubins_[p].empty() ? static_cast<int>(absl::StatusCode::kInternal) : cubins_[p][0] - 'a';
@@ -466,14 +470,15 @@ class Runner {
     return status;
   }
 
-  int CompilePrograms(const std::string& arch, const std::vector<const gpu::Emitted*>& texts, size_t programs, const std::string& folder) const {
+  int CompilePrograms(const std::string& arch, const std::vector<const gpu::Emitted*>& texts, const std::vector<std::vector<size_t>>& programs,
+                      const std::string& folder) const {
     absl::StatusOr<std::shared_ptr<const gpu::Nvrtc>> nvrtc = gpu::Nvrtc::Load();
     std::atomic<size_t> next{0};
     auto work = [&] {
-      for (size_t p = next++; p < programs; p = next++) {
+      for (size_t p = next++; p < programs.size(); p = next++) {
         gpu::CompileRequest request;
-        request.source = ProgramHead();
-        for (size_t t = p; t < texts.size(); t += programs) absl::StrAppend(&request.source, InNamespace(*texts[t], absl::StrCat("kernel_", t)));
+        request.source = ProgramHead(*texts[programs[p][0]]);
+        for (size_t t : programs[p]) absl::StrAppend(&request.source, InNamespace(*texts[t], absl::StrCat("kernel_", t)));
         request.headers = gpu::DeviceHeaderTexts();
         request.arch = arch;
         absl::StatusOr<gpu::CompileResult> result = nvrtc.ok() ? (*nvrtc)->Compile(request) : nvrtc.status();

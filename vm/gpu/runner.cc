@@ -49,8 +49,8 @@ struct Variants {
     std::shared_ptr<const gpu::GpuKernel> compiled;
     std::shared_ptr<const gpu::LoadedKernel> loaded;
   };
-  std::map<std::array<int, 6>, Variant> by_promises;
-  Variant& Of(const gpu::Promises& p) { return by_promises[{p.no_alias, p.trust_signs, p.boxes, p.boxes && p.box_stores, p.loops_run, p.parts}]; }
+  std::map<std::array<int, 7>, Variant> by_promises;
+  Variant& Of(const gpu::Promises& p) { return by_promises[{p.no_alias, p.trust_signs, p.boxes, p.boxes && p.box_stores, p.loops_run, p.parts, p.many}]; }
 };
 
 // Of a launch whose buffers need not be on the device yet: copies there have the same address modulo 256.
@@ -386,6 +386,10 @@ class GpuRunner : public host::DeviceRunner {
     while (promises.boxes) {
       const absl::Status generated = GenerateVariant(kernel, promises, variants.Of(promises));
       if (generated.ok()) {
+        if (promises.many && variants.Of(promises).emitted->programs > 1 && !gpu::ManyPrograms(grid, facts_.multiprocessors)) {
+          promises.many = false;
+          continue;
+        }
         const launch::SliceValues slice = evaluate(promises);
         if (slice.failed.empty()) break;
         if (promises.loops_run && gpu::MayNotRun(slice)) {
