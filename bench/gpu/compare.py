@@ -37,6 +37,15 @@ def check(code):
         raise RuntimeError(f"driver: {name.value}")
 
 
+class LaunchAttribute(ctypes.Structure):
+    _fields_ = [("id", ctypes.c_int), ("padding", ctypes.c_int), ("value", ctypes.c_int), ("rest", ctypes.c_char * 60)]
+
+
+class LaunchConfig(ctypes.Structure):
+    _fields_ = [("grid", ctypes.c_uint * 3), ("block", ctypes.c_uint * 3), ("smem_bytes", ctypes.c_uint), ("stream", ctypes.c_void_p),
+                ("attributes", ctypes.POINTER(LaunchAttribute)), ("attribute_count", ctypes.c_uint)]
+
+
 class Repacker:
     """Copies an array that is not aligned into workspace before the launch, as the launcher of tilevm does (gpu/device/repack.cuh)."""
 
@@ -117,7 +126,11 @@ class Cubin:
             grid[0] = -(-grid[0] // self.entry["programs"])
             grid = [math.prod(grid) if self.entry["one_by_one"] else min(math.prod(grid), self.at_once), 1, 1]
         pointers = (ctypes.c_void_p * len(pointers))(*pointers)
-        check(cuda.cuLaunchKernel(self.function, *grid, self.entry["threads"], 1, 1, self.entry["smem"], stream, pointers, None))
+        # As the launcher of tilevm does it (gpu/launch/arguments.cc: LaunchBlocks).
+        early = LaunchAttribute(6, 0, 1)
+        config = LaunchConfig((ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(self.entry["threads"], 1, 1), self.entry["smem"], stream, ctypes.pointer(early),
+                              1 if self.entry["begins_early"] else 0)
+        check(cuda.cuLaunchKernelEx(ctypes.byref(config), self.function, pointers, None))
 
 
 def spec_arg(value, constexpr):

@@ -174,6 +174,7 @@ absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& t
   emit.no_alias = options.promises.no_alias;
   emit.line_directives = options.line_directives;
   emit.loops_run = options.promises.loops_run;
+  emit.begins_early = target.number >= 90;
   emit.vector = [&](const ir::Op& op) { return VectorOf(kernel, facts, op); };
   emit.same_registers = [&](ir::ValueId id) { return SameRegisters(kernel, facts, id); };
   // A split kernel whose other shared memory does not fit beside the rings gets shorter rings.

@@ -46,6 +46,26 @@ inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr int kCaptureModeThreadLocal = 1;
 inline constexpr int kOldestDriver = 12000;  // CUDA 12.0: the first with every entry point of api.def
 
+// CUlaunchAttribute and CUlaunchConfig, as the driver's ABI has them.
+struct CuLaunchAttribute {
+  int id = 0;
+  int padding = 0;
+  union {
+    int value;
+    char bytes[64];
+  };
+};
+struct CuLaunchConfig {
+  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+  unsigned smem_bytes = 0;
+  CuStream stream = nullptr;
+  CuLaunchAttribute* attributes = nullptr;
+  unsigned attribute_count = 0;
+};
+static_assert(sizeof(CuLaunchAttribute) == 72 && sizeof(CuLaunchConfig) == 56, "the driver's ABI");
+inline constexpr int kLaunchProgrammaticSerialization = 6;  // CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+inline constexpr int kProgrammaticDriver = 12030;           // CUDA 12.3: the first whose graphs keep it
+
 struct Api {
 #define DRIVER(name, symbol, ...) std::add_pointer_t<__VA_ARGS__> name = nullptr;
 #include "gpu/driver/api.def"

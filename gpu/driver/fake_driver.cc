@@ -119,6 +119,11 @@ FAKE cuLaunchKernel(CuFunction function, unsigned gx, unsigned gy, unsigned gz, 
   control.now_us += RunLaunch(launch);
   return 0;
 }
+FAKE cuLaunchKernelEx(const CuLaunchConfig* config, CuFunction function, void** params, void** extra) {
+  if (config->attribute_count != 1 || config->attributes[0].id != kLaunchProgrammaticSerialization || config->attributes[0].value != 1) return 1;
+  return cuLaunchKernel(function, config->grid[0], config->grid[1], config->grid[2], config->block[0], config->block[1], config->block[2], config->smem_bytes,
+                        config->stream, params, extra);
+}
 FAKE cuMemAlloc_v2(CuDevicePtr* address, size_t bytes) {
   CALL("cuMemAlloc");
   if (bytes > control.memory_bytes) return 2;

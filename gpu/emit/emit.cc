@@ -115,7 +115,9 @@ absl::StatusOr<Emitted> Printer::Run() {
   for (size_t i = 0; i < MapCount(); ++i) absl::StrAppend(&params, params.empty() ? "" : ", ", "const __grid_constant__ TensorMap map", i);
   if (HasRoles() && roles().persistent) absl::StrAppend(&params, params.empty() ? "" : ", ", "u32 grid_x, u32 grid_y, u32 grid_z");
   if (!formats_.empty()) absl::StrAppend(&params, params.empty() ? "" : ", ", "Records* tv_records");
+  if (options_.begins_early && !HasRoles()) prologue_.insert(0, "  wait_for_kernel_before();\n");
   Emitted out;
+  out.begins_early = options_.begins_early;
   out.records = formats_;
   if (kernel_accesses_.writes.count(-1) == 0) {
     for (size_t i = 0; i < kernel().params.size(); ++i) out.may_write.push_back(kernel_accesses_.writes.count(static_cast<int>(i)) != 0);

@@ -28,6 +28,7 @@ struct EmitOptions {
   bool no_alias = true;
   bool loops_run = true;                         // loops whose sums start from nothing have an iteration: the launcher looks (Emitted::runs)
   bool line_directives = true;
+  bool begins_early = false;                     // Emitted::begins_early; sm_90 and newer
   const pipeline::Schedule* schedule = nullptr;  // loops whose loads run ahead; none if null
   analysis::Boxes* boxes = nullptr;              // of the kernel, where the schedule has roles
 };
@@ -43,6 +44,8 @@ struct Emitted {
   // (gpu/emit/records.h), or 0 for none.
   std::vector<RecordFormat> records;
   bool uses_records() const { return !records.empty(); }
+
+  bool begins_early = false;  // the kernel waits itself for what was launched before it (device/control.cuh: wait_for_kernel_before)
 
   // By parameter: whether the kernel may write what it points to. Empty: any may be written, for a pointer comes from elsewhere too.
   std::vector<bool> may_write;

@@ -41,6 +41,7 @@ absl::Status Printer::PrintRoles() {
   Line("if (threadIdx.x == 0) { ", init, "barriers_made(); }");
   const size_t prefetches = body_.size();
   Line("__syncthreads();");
+  if (options_.begins_early) Line("wait_for_kernel_before();");
   if (Merged()) Line("MergedPrograms<", roles().programs, "> programs{{grid_x, grid_y, grid_z}, {0, 0, 0}, false};");
   else if (roles().persistent) Line("Programs programs{{grid_x, grid_y, grid_z}, {0, 0, 0}};");
   auto each_program = [&](const std::string& more, const char* member) {

@@ -183,6 +183,17 @@ absl::StatusOr<int64_t> BlocksAtOnce(const Api& api, CuFunction function, const 
   return int64_t{blocks} * multiprocessors;
 }
 
+CuResult LaunchBlocks(const Api& api, CuFunction function, const Emitted& emitted, const std::array<int64_t, 3>& blocks, CuStream stream, void** params) {
+  const unsigned x = static_cast<unsigned>(blocks[0]), y = static_cast<unsigned>(blocks[1]), z = static_cast<unsigned>(blocks[2]);
+  const unsigned threads = static_cast<unsigned>(emitted.threads), smem = static_cast<unsigned>(emitted.smem_bytes);
+  if (!emitted.begins_early || api.version < kProgrammaticDriver) return api.LaunchKernel(function, x, y, z, threads, 1, 1, smem, stream, params, nullptr);
+  CuLaunchAttribute early;
+  early.id = kLaunchProgrammaticSerialization;
+  early.value = 1;
+  const CuLaunchConfig config = {{x, y, z}, {threads, 1, 1}, smem, stream, &early, 1};
+  return api.LaunchKernelEx(&config, function, params, nullptr);
+}
+
 std::array<int64_t, 3> LaunchedGrid(const Emitted& emitted, const std::array<int64_t, 3>& grid, int64_t blocks_at_once) {
   if (!emitted.persistent) return grid;
   const absl::int128 programs = (absl::int128(grid[0]) * emitted.parts + emitted.programs - 1) / emitted.programs * grid[1] * grid[2];

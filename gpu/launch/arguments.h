@@ -51,6 +51,10 @@ absl::StatusOr<Emitted> GenerateFor(const ir::Kernel& kernel, const Target& targ
 bool NextPlainer(Promises& promises);
 // What the device runs of the kernel at once.
 absl::StatusOr<int64_t> BlocksAtOnce(const Api& api, CuFunction function, const Emitted& emitted);
+// A launch of blocks. Kernels that wait themselves for what was launched before them may be set up beside its end (programmatic stream serialization); nobody
+// else notices: work that follows in the stream, events and copies wait for the whole kernel as ever.
+CuResult LaunchBlocks(const Api& api, CuFunction function, const Emitted& emitted, const std::array<int64_t, 3>& blocks, CuStream stream, void** params);
+
 // Blocks that are launched for a grid of programs.
 std::array<int64_t, 3> LaunchedGrid(const Emitted& emitted, const std::array<int64_t, 3>& grid, int64_t blocks_at_once);
 

@@ -188,8 +188,7 @@ absl::Status Device::Launch(const LoadedKernel& kernel, const std::array<int64_t
   TILEVM_CURRENT_CONTEXT();
   const Emitted& emitted = kernel.kernel().emitted;
   const std::array<int64_t, 3> blocks = LaunchedGrid(emitted, grid, kernel.blocks_at_once());
-  TILEVM_DRIVER_CALL(*api_, LaunchKernel, kernel.function(), static_cast<unsigned>(blocks[0]), static_cast<unsigned>(blocks[1]), static_cast<unsigned>(blocks[2]),
-                     static_cast<unsigned>(emitted.threads), 1, 1, static_cast<unsigned>(emitted.smem_bytes), stream, params, nullptr);
+  if (CuResult result = LaunchBlocks(*api_, kernel.function(), emitted, blocks, stream, params)) return api_->Error("cuLaunchKernel", result);
   return absl::OkStatus();
 }
 

@@ -17,8 +17,6 @@ PreparedLaunch::PreparedLaunch(std::shared_ptr<gpu::Device> device, std::shared_
       kernel_(std::move(kernel)),
       promises_(promises),
       function_(kernel_->function()),
-      threads_(static_cast<unsigned>(kernel_->kernel().emitted.threads)),
-      smem_bytes_(static_cast<unsigned>(kernel_->kernel().emitted.smem_bytes)),
       parameters_(std::move(parameters)),
       values_(std::move(values)) {
   if (absl::StatusOr<gpu::CuContext> context = device_->context(); context.ok()) context_ = *context;
@@ -115,7 +113,7 @@ absl::Status PreparedLaunch::Settle(bool ranges_changed) {
   if (ranges.has_value()) ranges_ = std::move(ranges);
   params_ = arguments_.pointers();
   const std::array<int64_t, 3> blocks = gpu::LaunchedGrid(emitted, grid_, kernel_->blocks_at_once());
-  for (size_t axis = 0; axis < 3; ++axis) blocks_[axis] = static_cast<unsigned>(blocks[axis]);
+  for (size_t axis = 0; axis < 3; ++axis) blocks_[axis] = blocks[axis];
   return absl::OkStatus();
 }
 

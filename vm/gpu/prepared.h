@@ -72,7 +72,7 @@ class PreparedLaunch {
     for (gpu::Repack& repack : arguments_.repacks()) {
       if (gpu::CuResult result = gpu::LaunchRepack(api_, repacker_->function(), repack, static_cast<gpu::CuStream>(stream))) return result;
     }
-    return api_.LaunchKernel(function_, blocks_[0], blocks_[1], blocks_[2], threads_, 1, 1, smem_bytes_, static_cast<gpu::CuStream>(stream), params_, nullptr);
+    return gpu::LaunchBlocks(api_, function_, kernel_->kernel().emitted, blocks_, static_cast<gpu::CuStream>(stream), params_);
   }
   absl::Status LaunchElsewhere(void* stream);
   absl::StatusOr<size_t> Find(absl::string_view name, bool pointer, bool floating) const;
@@ -87,7 +87,7 @@ class PreparedLaunch {
   gpu::CuContext context_ = nullptr;
   gpu::CuFunction function_;
   std::array<int64_t, 3> grid_;                        // of programs
-  unsigned blocks_[3] = {0, 0, 0}, threads_, smem_bytes_;
+  std::array<int64_t, 3> blocks_ = {0, 0, 0};
   bool empty_ = false;
   std::vector<Parameter> parameters_;
   std::vector<uint64_t> values_;
