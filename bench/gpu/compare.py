@@ -59,14 +59,18 @@ class Repacker:
 
     def launch(self, number, fields, address, stream):
         packed, rows, pitch = fields["packed"], fields["extents"][1], fields["strides"][0]
+        turned, columns = packed["turned_bytes"], fields["extents"][0]
         if number not in self.workspaces:
-            self.workspaces[number] = torch.empty(rows * packed["stride"], dtype=torch.uint8, device="cuda")
+            self.workspaces[number] = torch.empty((columns if turned else rows) * packed["stride"], dtype=torch.uint8, device="cuda")
         to = self.workspaces[number].data_ptr()
         values = [ctypes.c_uint64(address), ctypes.c_uint64(pitch), ctypes.c_uint64(to), ctypes.c_uint64(packed["stride"]), ctypes.c_uint32(packed["row_bytes"]),
-                  ctypes.c_uint32(packed["stride"] // 16), ctypes.c_uint64(rows), ctypes.c_uint64(address + (rows - 1) * pitch + packed["row_bytes"])]
+                  ctypes.c_uint32(packed["stride"] // 16), ctypes.c_uint64(rows), ctypes.c_uint64(address + (rows - 1) * pitch + packed["row_bytes"]),
+                  ctypes.c_uint32(turned)]
         pointers = (ctypes.c_void_p * len(values))(*[ctypes.addressof(v) for v in values])
-        check(cuda.cuLaunchKernel(self.function, (rows + 3) // 4, 1, 1, 64, 4, 1, 0, stream, pointers, None))
-        return {**fields, "offset": 0, "strides": [packed["stride"]]}, to
+        side = {0: 0, 1: 128, 4: 64}[turned]
+        grid = (-(-columns // side), -(-rows // side)) if turned else ((rows + 3) // 4, 1)
+        check(cuda.cuLaunchKernel(self.function, *grid, 1, 64, 4, 1, 0, stream, pointers, None))
+        return {**fields, "offset": 0, "strides": [packed["stride"]], "extents": [rows, columns] if turned else fields["extents"]}, to
 
 
 def tensor_map(fields, address):

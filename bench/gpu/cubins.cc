@@ -111,7 +111,8 @@ json MapsOf(const std::vector<launch::MapFields>& maps, const std::vector<uint64
     out.push_back({{"param", param}, {"offset", static_cast<int64_t>(map.address - values.at(param))}, {"dtype", MapType(map.dtype)}, {"extents", map.extents},
                    {"strides", map.strides}, {"box", map.box}, {"swizzle", MapSwizzle(map.swizzle)}});
     // To be copied first by repack.cubin: rows of so many bytes.
-    if (map.repack) out.back()["packed"] = {{"row_bytes", map.extents[0] * static_cast<uint64_t>(isa::StorageBytes(map.dtype))}, {"stride", map.packed_stride()}};
+    if (map.repack) out.back()["packed"] = {{"row_bytes", map.extents[0] * static_cast<uint64_t>(isa::StorageBytes(map.dtype))}, {"stride", map.packed_stride()},
+                                               {"turned_bytes", map.turned ? isa::StorageBytes(map.dtype) : 0}};
   }
   return out;
 }

@@ -101,6 +101,7 @@ pipeline::Schedule ScheduleOf(const layout::LayoutKernel& kernel, const analysis
   how.overlap = options.overlap;
   how.vector = [&](const ir::Op& op) { return VectorOf(kernel, facts, op); };
   how.boxes = boxes;
+  how.turn = options.promises.turn;
   pipeline::Schedule schedule = pipeline::MakeSchedule(kernel, how);
   if (boxes == nullptr) return schedule;
   schedule.why_no_roles = pipeline::AssignRoles(
@@ -147,8 +148,13 @@ absl::StatusOr<layout::LayoutKernel> LayOut(const ir::Kernel& given, const Targe
   if (!layouts.warpgroups) return laid_out;
   // Warps in one column suit wgmma alone: by mma.sync each would fetch all of b.
   const analysis::AxisFacts laid_facts(laid_out.kernel, {.trust_signs = options.promises.trust_signs});
-  const pipeline::Schedule schedule = ScheduleOf(laid_out, laid_facts, target, options);
-  if (2 * static_cast<int64_t>(schedule.wgmma.size()) >= DotCount(laid_out.kernel.body)) return laid_out;
+  const auto mostly_wgmma = [&](const pipeline::Schedule& schedule) { return 2 * static_cast<int64_t>(schedule.wgmma.size()) >= DotCount(laid_out.kernel.body); };
+  if (mostly_wgmma(ScheduleOf(laid_out, laid_facts, target, options))) return laid_out;
+  // Boxes of arrays may lie as wgmma needs them where the arrays do not.
+  if (const std::unique_ptr<analysis::Boxes> boxes = BoxesOf(laid_out, target, options)) {
+    const pipeline::Schedule split = ScheduleOf(laid_out, laid_facts, target, options, boxes.get());
+    if (split.roles.groups > 0 && mostly_wgmma(split)) return laid_out;
+  }
   layouts.warpgroups = false;
   layouts.num_warps = kernel.options.num_warps = num_warps;
   return layout::AssignLayouts(kernel, layouts);

@@ -21,6 +21,7 @@ struct Promises {
   int parts = 1;             // programs for each program of the grid (specializer/pipeline/split_tiles.h); kUnimplemented if the kernel cannot be split
   bool many = true;          // the grid has programs enough for CTAs that run several side by side (specializer/pipeline/roles.h: merged programs)
   bool boxes = true;         // the checks of Emitted::slice hold, so that tensor maps may be used (specializer/analysis/boxes.h)
+  bool turn = true;          // operands that the tensor cores want in the other order are worth a copy before the launch (specializer/launch/slice.h: turned)
   bool box_stores = true;    // also by stores; without, an array that is not aligned can be written beside maps of others
 };
 

@@ -2,6 +2,8 @@
 //
 // A thread makes 16 bytes at a time from the two aligned 16-byte windows that hold them, shifted into place. Aligned windows that hold a byte of the array do
 // not leave its memory; where the second would, past the last row, bytes are taken one by one. What lies behind a row in its last 16 bytes is left as it comes.
+//
+// turn_array swaps the dimensions as well, for operands of 8 and 32 bits, of which the tensor cores take one order alone.
 #pragma once
 #include "device/types.cuh"
 
@@ -61,6 +63,52 @@ TV_DEV void repack(const u8* from, u64 from_pitch, u8* to, u64 to_pitch, u32 row
       }
     }
     store_window(to + chunk * u64{16}, out);
+  }
+}
+
+// Row j of `to` becomes column j of `from`, elements of Bytes (1 or 4). Blocks of 64 x 4 threads and (columns, rows) of squares: 64 elements on a side, or 128 of
+// one byte, which move as blocks of 4 x 4. What lies behind a row of `to`, up to a multiple of 16 bytes, becomes 0.
+template <int Bytes>
+TV_DEV void turn_array(const u8* from, u64 from_pitch, u8* to, u64 to_pitch, u32 row_bytes, u64 rows) {
+  constexpr u32 per_word = 4 / Bytes, words = Bytes == 4 ? 64 : 32;  // of a row of the square
+  __shared__ u32 square[64 * 2 * 33];
+  const u32 thread = threadIdx.x + 64 * threadIdx.y, columns = row_bytes / Bytes;
+  const u32 column0 = blockIdx.x * words * per_word;
+  const u64 row0 = static_cast<u64>(blockIdx.y) * words * per_word;
+  const bool aligned = ((reinterpret_cast<u64>(from) | from_pitch) & 3) == 0;
+  const auto word_at = [&](u64 row, u32 column) {
+    u32 out = 0;
+    if (row >= rows || column >= columns) return out;
+    const u8* at = from + row * from_pitch + column * Bytes;
+    if (aligned && column + per_word <= columns) return *reinterpret_cast<const u32*>(at);
+    for (u32 i = 0; i < 4; ++i) {
+      if (column * Bytes + i < row_bytes) out |= static_cast<u32>(at[i]) << (8 * i);
+    }
+    return out;
+  };
+#pragma unroll 4
+  for (u32 i = thread; i < words * words; i += 256) {
+    const u32 w = i % words, block = i / words;  // neighbouring threads along the row
+    if constexpr (Bytes == 4) {
+      square[w * 65 + block] = word_at(row0 + block, column0 + w);
+    } else {
+      u32 x[4];
+#pragma unroll
+      for (u32 k = 0; k < 4; ++k) x[k] = word_at(row0 + block * 4 + k, column0 + w * 4);
+      const u32 low01 = __byte_perm(x[0], x[1], 0x5140), low23 = __byte_perm(x[2], x[3], 0x5140);
+      const u32 high01 = __byte_perm(x[0], x[1], 0x7362), high23 = __byte_perm(x[2], x[3], 0x7362);
+      square[(w * 4 + 0) * 33 + block] = __byte_perm(low01, low23, 0x5410);
+      square[(w * 4 + 1) * 33 + block] = __byte_perm(low01, low23, 0x7632);
+      square[(w * 4 + 2) * 33 + block] = __byte_perm(high01, high23, 0x5410);
+      square[(w * 4 + 3) * 33 + block] = __byte_perm(high01, high23, 0x7632);
+    }
+  }
+  __syncthreads();
+#pragma unroll 4
+  for (u32 i = thread; i < words * words * per_word; i += 256) {
+    const u32 w = i % words, column = i / words;
+    const u64 at = row0 * Bytes + w * 4;
+    if (column0 + column < columns && at < to_pitch) *reinterpret_cast<u32*>(to + (column0 + column) * to_pitch + at) = square[column * (words + 1) + w];
   }
 }
 

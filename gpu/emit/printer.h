@@ -27,6 +27,8 @@ int64_t SharedVector(const layout::LinearLayout& layout, const layout::SharedLay
 int CacheCode(const ir::Op& op, bool store);
 int EvictCode(const ir::Op& op);
 
+constexpr int64_t kPromotedSteps = 4;  // instructions whose fp8 products are summed by the tensor cores alone: 128 of k
+
 class Printer {
  public:
   Printer(const layout::LayoutKernel& kernel, const EmitOptions& options) : lk_(kernel), options_(options) {}
@@ -107,6 +109,9 @@ class Printer {
   absl::Status PrintCopies(const ir::Op& op, const pipeline::Loop& plan, const std::string& put);
   // wgmma.cc; `zero`: the accumulator is not read; `flag`, if not empty: an int that says whether it is (operand a from a buffer only).
   absl::Status PrintWgmma(const ir::Op& op, const pipeline::Wgmma& plan, bool zero, const std::string& flag);
+  // A promoted dot that is all its loop does, over two slots of its ring at a time: their products are summed before they are added.
+  bool TakesTwoSlots(const ir::Op& loop, const pipeline::Loop& plan) const;
+  absl::Status PrintTwoSlots(const ir::Op& loop, const std::string& trips);
   std::string WriteOperand(const ir::Op& op, const pipeline::Wgmma& plan, int i);
   // async_dots.cc
   absl::Status PrintDelayedFor(const ir::Op& op, const pipeline::Loop& plan);
@@ -137,7 +142,7 @@ class Printer {
   std::set<int> RingsOf(const ir::Op& op) const;          // that the op, or what is in it, reads
   void TakeRings(const ir::Op& op);                       // before an op of a loop's body: waits for slots that it is the first to read
   size_t MapCount() const { return options_.boxes == nullptr ? 0 : options_.boxes->slice().maps.size(); }  // accesses of two loops may share one
-  int UseBox(const ir::Op& access, const std::map<int, int64_t>& size, int swizzle);  // by axis of the tile
+  int UseBox(const ir::Op& access, const std::map<int, int64_t>& size, int swizzle, bool turned = false);  // by axis of the tile
 
   // --- ops ---
   absl::Status PrintRegion(const ir::Region& region, const ir::Op* owner);
@@ -223,6 +228,8 @@ class Printer {
   const pipeline::Loop* consumed_ = nullptr;              // loop of a split kernel whose body is printed
   bool guarded_ = false;                                  // the store being printed stands under a condition
   int loops_ = 0;                                         // around the op that is printed
+  std::map<int, std::string> slots_;                      // by ring: variable with the address of the slot that is read, where it is not the ring's own
+  std::string second_slot_;                               // of a dot over two slots
   std::set<int> taken_rings_;                             // whose slots of this iteration have been waited for
   std::vector<std::pair<ir::ValueId, ir::ValueId>> runs_;  // Emitted::runs
   std::map<const ir::Op*, int> maps_;                     // numbers of the tensor maps in use

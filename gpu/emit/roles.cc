@@ -15,6 +15,8 @@
 //   }
 //
 // The kernel has one exit: with a second one the assembler gives up on moving registers.
+#include <algorithm>
+
 #include "gpu/emit/printer.h"
 #include "isa/status.h"
 
@@ -24,6 +26,7 @@ using isa::Op;
 
 std::string Printer::BufferOf(const pipeline::Copy& copy) const {
   if (copy.ring >= 0) {
+    if (auto slot = slots_.find(copy.ring); slot != slots_.end()) return absl::StrCat(slot->second, " + ", copy.offset);
     const bool own = Merged() && roles().rings[copy.ring].kept;
     return absl::StrCat("ring", copy.ring, ".address() + ", copy.offset, own ? absl::StrCat(" + member * ", copy.bytes) : "");
   }
@@ -162,14 +165,16 @@ void Printer::PrintFill(int number, const std::vector<pipeline::Copy>& copies) {
     const isa::Type& type = TypeOf(copy.value);
     const int64_t elem_bytes = isa::StorageBytes(type.elem), panel = std::min<int64_t>(type.shape[copy.axis], 128 / elem_bytes), rows = type.shape[1 - copy.axis];
     const int64_t part = std::min<int64_t>(rows, 256);
-    const int map = UseBox(load, {{copy.axis, panel}, {1 - copy.axis, part}}, static_cast<int>(panel * elem_bytes));
+    const int map = UseBox(load, {{copy.axis, panel}, {1 - copy.axis, part}}, static_cast<int>(panel * elem_bytes), copy.turned);
+    std::vector<analysis::BoxDim> dims = box.dims;
+    if (copy.turned) std::reverse(dims.begin(), dims.end());
     Place(load.loc);
     const bool each = Merged() && roles().rings[number].kept;
     const auto boxes = [&] {
       for (int64_t at = 0; at < type.shape[copy.axis]; at += panel) {
         for (int64_t row = 0; row < rows; row += part) {
           std::string coordinates;
-          for (const analysis::BoxDim& dim : box.dims) absl::StrAppend(&coordinates, ", ", Coordinate(dim.start, dim.axis == copy.axis ? at : dim.axis == 1 - copy.axis ? row : 0));
+          for (const analysis::BoxDim& dim : dims) absl::StrAppend(&coordinates, ", ", Coordinate(dim.start, dim.axis == copy.axis ? at : dim.axis == 1 - copy.axis ? row : 0));
           Line("load_box(", ring, ".address() + ", copy.offset + (at / panel * rows + row) * panel * elem_bytes, each ? absl::StrCat(" + other * ", copy.bytes) : "", ", &map",
                map, ", ", ring, ".full()", coordinates, ");");
         }
@@ -249,11 +254,12 @@ std::string Printer::Coordinate(const analysis::Polynomial& polynomial, int64_t 
   return constant == 0 ? out : absl::StrCat(out, " + ", constant);
 }
 
-int Printer::UseBox(const ir::Op& access, const std::map<int, int64_t>& size, int swizzle) {
+int Printer::UseBox(const ir::Op& access, const std::map<int, int64_t>& size, int swizzle, bool turned) {
   if (auto found = maps_.find(&access); found != maps_.end()) return found->second;
   std::vector<int64_t> extents;
   for (const analysis::BoxDim& dim : options_.boxes->Of(access)->dims) extents.push_back(dim.axis < 0 ? 1 : size.at(dim.axis));
-  return maps_[&access] = options_.boxes->Use(access, std::move(extents), swizzle, access.op == Op::kLoad);
+  if (turned) std::reverse(extents.begin(), extents.end());
+  return maps_[&access] = options_.boxes->Use(access, std::move(extents), swizzle, access.op == Op::kLoad, turned);
 }
 
 // --- the consumers ---
@@ -308,6 +314,11 @@ absl::Status Printer::PrintConsumerFor(const ir::Op& op, const pipeline::Loop& p
   }
   const bool counted = roles().trips.count(body.args[0]) != 0;
   if (counted) Line("i32 ", iv, "_trip = 0;");
+  if (TakesTwoSlots(op, plan)) {
+    TILEVM_RETURN_IF_ERROR(PrintTwoSlots(op, trips));
+    pending_.Join(before);
+    return absl::OkStatus();
+  }
   Line("#pragma unroll 1");
   Line("for (; ", trips, " != 0; --", trips, ", ", iv, " = add(", iv, ", ", step, ")", counted ? absl::StrCat(", ++", iv, "_trip") : "", ") {");
   ++depth_;
@@ -347,6 +358,75 @@ absl::Status Printer::PrintConsumerFor(const ir::Op& op, const pipeline::Loop& p
   }
   pending_.Join(before);
   if (fresh >= 0 && !runs) Line("if (", none, ") ", Name(op.results[fresh]), " = splat<", LayoutName(op.results[fresh]), ">(0.0f);");
+  return absl::OkStatus();
+}
+
+bool Printer::TakesTwoSlots(const ir::Op& loop, const pipeline::Loop& plan) const {
+  const ir::Region& body = loop.regions[0];
+  const ir::Op* dot = nullptr;
+  std::set<ir::ValueId> scalars;
+  for (const ir::Op& op : body.ops) {
+    const ir::ValueId result = op.results.empty() ? ir::kNoValue : op.results[0];
+    if (op.op == Op::kDot) {
+      if (dot != nullptr) return false;
+      dot = &op;
+    } else if (roles().skipped.count(&op) == 0 && op.op != Op::kYield && plan.only_ahead.count(result) == 0 && options_.schedule->not_printed.count(result) == 0 &&
+               options_.schedule->CopyOf(result) == nullptr) {
+      if (!op.regions.empty() || result == ir::kNoValue || IsTile(result)) return false;
+      scalars.insert(result);
+    }
+  }
+  if (dot == nullptr || roles().trips.count(body.args[0]) != 0) return false;
+  const auto wgmma = options_.schedule->wgmma.find(dot->results[0]);
+  if (wgmma == options_.schedule->wgmma.end() || !wgmma->second.promote || wgmma->second.b_written || wgmma->second.a_written || 2 * wgmma->second.k_steps > kPromotedSteps) return false;
+  for (int i : {0, 1}) {
+    if (options_.schedule->operands.count({dot->results[0], i}) == 0) return false;
+  }
+  if (RingsOf(*dot).size() != 1) return false;
+  // The sum goes around; nothing asks for the scalars that do.
+  for (size_t i = 0; i < loop.results.size(); ++i) {
+    const ir::ValueId next = body.ops.back().operands[i];
+    if (next == dot->results[0] ? dot->operands[2] != body.args[1 + i] : IsTile(next) || !uses_[loop.results[i]].empty()) return false;
+  }
+  return uses_[dot->results[0]].size() == 1;
+}
+
+absl::Status Printer::PrintTwoSlots(const ir::Op& loop, const std::string& trips) {
+  const ir::Region& body = loop.regions[0];
+  const ir::Op& dot = *std::find_if(body.ops.begin(), body.ops.end(), [](const ir::Op& op) { return op.op == Op::kDot; });
+  const pipeline::Wgmma& plan = options_.schedule->wgmma.at(dot.results[0]);
+  const int number = *RingsOf(dot).begin();
+  const std::string ring = absl::StrCat("ring", number), first = absl::StrCat("slot", next_label_++), second = absl::StrCat("slot", next_label_++);
+  const std::string release = absl::StrCat(ring, ".release<0>(", roles().rings[number].by_wgmma ? "(threadIdx.x & 127) == 0" : "true", ");");
+  names_[dot.results[0]] = Name(dot.operands[2]);
+  auto take = [&](const std::string& slot) {
+    Line(ring, ".wait_full();");
+    Line("const u32 ", slot, " = ", ring, ".address();");
+    Line(ring, ".advance();");
+  };
+  slots_[number] = first;
+  // An odd one first, as a loop too: of a branch the assembler would make two sets of accumulators.
+  Line("#pragma unroll 1");
+  Line("for (; (", trips, " & 1) != 0; --", trips, ") {");
+  ++depth_;
+  take(first);
+  TILEVM_RETURN_IF_ERROR(PrintWgmma(dot, plan, false, ""));
+  Line(release);
+  --depth_;
+  Line("}");
+  Line("#pragma unroll 1");
+  Line("for (; ", trips, " != 0; ", trips, " -= 2) {");
+  ++depth_;
+  take(first);
+  take(second);
+  second_slot_ = second;
+  TILEVM_RETURN_IF_ERROR(PrintWgmma(dot, plan, false, ""));
+  second_slot_.clear();
+  Line(release);
+  Line(release);
+  --depth_;
+  Line("}");
+  slots_.clear();
   return absl::OkStatus();
 }
 

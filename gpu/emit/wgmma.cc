@@ -3,12 +3,12 @@
 // One asm statement holds fence, all steps along k and commit: the accumulators are its operands once instead of once for each step, which is what
 // the compiler's time depends on. Descriptors advance inside it. Operand order, as in specializer/pipeline/schedule.h: a buffer whose rows run along k is
 // "K-major", one whose rows run along m or n is "MN-major" and read transposed (16-bit elements).
+#include "absl/strings/str_replace.h"
 #include "gpu/emit/printer.h"
 
 namespace tilevm::gpu {
 namespace {
 
-constexpr int64_t kPromotedSteps = 4;      // 128 of k
 constexpr int64_t kPromotedColumns = 128;  // partial sums of more would not fit beside the accumulators
 
 struct Matrix {
@@ -189,6 +189,13 @@ absl::Status Printer::PrintWgmma(const ir::Op& op, const pipeline::Wgmma& plan, 
         const std::string part = absl::StrCat("part", next_label_++);
         Line("f32 ", part, "[", instruction.n / 2, "];");
         Line(Table(instruction.Table(), 'G'), "::multiply(", part, ", ", left, ", b", label, " + ", column * b.panel() / 16, ");");
+        if (!second_slot_.empty()) {
+          const std::string& slot = slots_.begin()->second;
+          Instruction more = instruction;
+          more.zero = false;
+          Line(Table(more.Table(), 'G'), "::multiply(", part, ", ", absl::StrReplaceAll(left, {{slot, second_slot_}}), ", ",
+               absl::StrReplaceAll(b.Descriptor(), {{slot, second_slot_}}), " + ", column * b.panel() / 16, ");");
+        }
         Line("wgmma_wait<0>();");
         Line("wgmma_results<", instruction.n / 2, ">(", part, ");");
         const bool first = zero && step == 0;

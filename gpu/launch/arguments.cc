@@ -95,7 +95,8 @@ launch::SliceValues EvaluateFor(const Emitted& emitted, const ir::Kernel& kernel
 
 bool NextPlainer(Promises& promises) {
   if (!promises.boxes) return false;
-  if (promises.box_stores) promises.box_stores = false;
+  if (promises.turn) promises.turn = false;
+  else if (promises.box_stores) promises.box_stores = false;
   else promises.boxes = false;
   return true;
 }
@@ -152,8 +153,10 @@ Emitted RepackText() {
   out.text =
       "#include \"device/repack.cuh\"\n"
       "extern \"C\" __global__ void __launch_bounds__(256) repack_rows(const tv::u8* from, tv::u64 from_pitch, tv::u8* to, tv::u64 to_pitch, tv::u32 row_bytes,\n"
-      "                                                                 tv::u32 chunks, tv::u64 rows, const tv::u8* end) {\n"
-      "  tv::repack(from, from_pitch, to, to_pitch, row_bytes, chunks, rows, end);\n"
+      "                                                                 tv::u32 chunks, tv::u64 rows, const tv::u8* end, tv::u32 turned_bytes) {\n"
+      "  if (turned_bytes == 4) tv::turn_array<4>(from, from_pitch, to, to_pitch, row_bytes, rows);\n"
+      "  else if (turned_bytes == 1) tv::turn_array<1>(from, from_pitch, to, to_pitch, row_bytes, rows);\n"
+      "  else tv::repack(from, from_pitch, to, to_pitch, row_bytes, chunks, rows, end);\n"
       "}\n";
   return out;
 }
@@ -170,8 +173,14 @@ int64_t WorkspaceBytes(const launch::SliceValues& slice) {
   return static_cast<int64_t>(bytes);
 }
 
+std::array<int64_t, 3> Repack::grid() const {
+  if (turned_bytes == 0) return {static_cast<int64_t>((rows + 3) / 4), 1, 1};
+  const uint64_t side = turned_bytes == 4 ? 64 : 128, columns = row_bytes / turned_bytes;  // gpu/device/repack.cuh: turn_array
+  return {static_cast<int64_t>((columns + side - 1) / side), static_cast<int64_t>((rows + side - 1) / side), 1};
+}
+
 CuResult LaunchRepack(const Api& api, CuFunction function, Repack& repack, CuStream stream) {
-  return api.LaunchKernel(function, static_cast<unsigned>(repack.grid()[0]), 1, 1, 64, 4, 1, 0, stream, repack.pointers, nullptr);
+  return api.LaunchKernel(function, static_cast<unsigned>(repack.grid()[0]), static_cast<unsigned>(repack.grid()[1]), 1, 64, 4, 1, 0, stream, repack.pointers, nullptr);
 }
 
 absl::StatusOr<int64_t> BlocksAtOnce(const Api& api, CuFunction function, const Emitted& emitted) {
@@ -210,18 +219,20 @@ absl::Status LaunchArguments::Set(const Api& api, const Emitted& emitted, absl::
       if (workspace == 0) return absl::InternalError("no workspace for an array that is not aligned");
       const uint64_t row_bytes = fields.extents[0] * static_cast<uint64_t>(isa::StorageBytes(fields.dtype)), pitch = fields.packed_stride();
       repacks.push_back({fields.address, fields.strides[0], workspace, pitch, static_cast<uint32_t>(row_bytes), static_cast<uint32_t>(pitch / 16), fields.extents[1],
-                         fields.address + (fields.extents[1] - 1) * fields.strides[0] + row_bytes, {}});
+                         fields.address + (fields.extents[1] - 1) * fields.strides[0] + row_bytes,
+                         fields.turned ? static_cast<uint32_t>(isa::StorageBytes(fields.dtype)) : 0, {}});
       fields.address = workspace;
-      fields.strides[0] = pitch;
       workspace += RoundUp(fields.packed_bytes());
+      fields.strides[0] = pitch;
+      if (fields.turned) std::swap(fields.extents[0], fields.extents[1]);
     }
     TILEVM_RETURN_IF_ERROR(EncodeTensorMap(api, fields, maps[i]));
   }
   maps_ = std::move(maps);
   repacks_ = std::move(repacks);
   for (Repack& r : repacks_) {
-    void* const pointers[8] = {&r.from, &r.from_pitch, &r.to, &r.to_pitch, &r.row_bytes, &r.chunks, &r.rows, &r.end};
-    std::copy(pointers, pointers + 8, r.pointers);
+    void* const pointers[9] = {&r.from, &r.from_pitch, &r.to, &r.to_pitch, &r.row_bytes, &r.chunks, &r.rows, &r.end, &r.turned_bytes};
+    std::copy(pointers, pointers + 9, r.pointers);
   }
   values_.assign(values.begin(), values.end());
   for (size_t axis = 0; axis < 3; ++axis) programs_[axis] = static_cast<uint32_t>(ProgramsOf(emitted, grid)[axis]);

@@ -68,8 +68,10 @@ struct Repack {
   uint64_t from, from_pitch, to, to_pitch;
   uint32_t row_bytes, chunks;
   uint64_t rows, end;
-  void* pointers[8];
-  std::array<int64_t, 3> grid() const { return {static_cast<int64_t>((rows + 3) / 4), 1, 1}; }
+  uint32_t turned_bytes;  // of an element, where the copy's dimensions are swapped; else 0
+  void* pointers[9];
+  // Of blocks of 64 x 4 threads: four rows each, or a square of kTurnedSide elements.
+  std::array<int64_t, 3> grid() const;
 };
 CuResult LaunchRepack(const Api& api, CuFunction function, Repack& repack, CuStream stream);
 

@@ -512,7 +512,14 @@ std::string Boxes::Why(const ir::Op& access) const {
   return std::string(state_->FoundOf(access).status().message());
 }
 
-int Boxes::Use(const ir::Op& access, std::vector<int64_t> size, int swizzle, bool may_repack) {
+bool Boxes::CanTurn(const ir::Op& load) const {
+  if (Of(load) == nullptr || load.op != Op::kLoad) return false;
+  const Found& found = *state_->FoundOf(load);
+  const Node unbounded = state_->slice.Const(kUnbounded);
+  return found.box.dims.size() == 2 && found.bounded[0] && found.bounded[1] && found.kept[0] != unbounded && found.kept[1] != unbounded;
+}
+
+int Boxes::Use(const ir::Op& access, std::vector<int64_t> size, int swizzle, bool may_repack, bool turned) {
   State& s = *state_;
   const Found& found = *s.FoundOf(access);
   const Box& box = found.box;
@@ -520,8 +527,7 @@ int Boxes::Use(const ir::Op& access, std::vector<int64_t> size, int swizzle, boo
   const Node zero = slice.Const(0), sixteen = slice.Const(16);
   const std::string& name = s.kernel.params[static_cast<size_t>(box.param)].name;
   // The copy reads the array as far as the masks say it reaches.
-  const bool repack = may_repack && access.op == Op::kLoad && box.dims.size() == 2 && found.bounded[0] && found.bounded[1] &&
-                      found.kept[0] != slice.Const(kUnbounded) && found.kept[1] != slice.Const(kUnbounded);
+  const bool repack = may_repack && CanTurn(access);
   if (!repack) s.Check(NodeOp::kEqual, slice.Binary(NodeOp::kMod, box.address, sixteen), zero, absl::StrCat(name, " is not aligned to 16 bytes"));
   launch::TensorMap map;
   map.address = box.address;
@@ -545,6 +551,7 @@ int Boxes::Use(const ir::Op& access, std::vector<int64_t> size, int swizzle, boo
     s.CheckWithin(coordinates, found.not_negative[d] ? -kMostCoordinate - 1 : 0, kMostCoordinate, absl::StrCat("coordinates in ", name, " may leave their range"));
   }
   if (repack) map.repack = s.WorthCopying(access, map);
+  map.turned = turned;
   for (const Polynomial& p : found.positive) s.Check(NodeOp::kLess, zero, s.NodeOf(p), absl::StrCat("the mask of ", name, " keeps nothing"));
   for (const Polynomial& p : found.dividends) {
     s.Check(NodeOp::kLessEqual, zero, s.IntervalOf(p, found.shape).lo, absl::StrCat("an index of ", name, " may be negative before % is taken"));
@@ -566,7 +573,8 @@ int Boxes::Use(const ir::Op& access, std::vector<int64_t> size, int swizzle, boo
 
   for (size_t i = 0; i < slice.maps.size(); ++i) {
     const launch::TensorMap& m = slice.maps[i];
-    if (m.address == map.address && m.dtype == map.dtype && m.extents == map.extents && m.strides == map.strides && m.box == map.box && m.swizzle == map.swizzle && m.repack == map.repack) {
+    if (m.address == map.address && m.dtype == map.dtype && m.extents == map.extents && m.strides == map.strides && m.box == map.box && m.swizzle == map.swizzle && m.repack == map.repack &&
+        m.turned == map.turned) {
       return static_cast<int>(i);
     }
   }

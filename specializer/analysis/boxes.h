@@ -67,7 +67,10 @@ class Boxes {
 
   // The access will be done by a tensor map with this box (elements, by dim of Box::dims) and swizzle: adds its checks and its map to the slice. Returns
   // the map's index. may_repack: a load in a loop, whose array the launcher may copy to aligned rows first if it is read many times (Slice::TensorMap).
-  int Use(const ir::Op& access, std::vector<int64_t> box, int swizzle, bool may_repack = false);
+  // turned: of a copy of the array with its dimensions swapped, `box` too (CanTurn).
+  int Use(const ir::Op& access, std::vector<int64_t> box, int swizzle, bool may_repack = false, bool turned = false);
+  // Whether the launcher may make that copy: a load of two dimensions, both bounded.
+  bool CanTurn(const ir::Op& load) const;
   const launch::Slice& slice() const;
 
  private:

@@ -60,13 +60,15 @@ std::string Unfit(const MapFields& map) {
 
 // More workspace than this is not worth it.
 constexpr uint64_t kMostWorkspace = uint64_t{1} << 32;
+constexpr uint64_t kMostTurnedRows = uint64_t{1} << 21;  // a grid's second extent ends at 65535 squares
 
 bool MayRepack(const MapFields& map) {
   if (map.extents.size() != 2 || map.strides[0] == 0 || map.strides[0] >= uint64_t{1} << 40) return false;
   for (uint64_t extent : map.extents) {
     if (extent < 1 || extent >= uint64_t{1} << 31) return false;
   }
-  return map.packed_stride() <= kMostWorkspace / map.extents[1];
+  if (map.turned && map.extents[1] > kMostTurnedRows) return false;
+  return map.packed_stride() <= kMostWorkspace / map.extents[map.turned ? 0 : 1];
 }
 
 }  // namespace
@@ -130,7 +132,8 @@ SliceValues Evaluate(const Slice& slice, absl::Span<const int64_t> params, const
       fields.strides.push_back(static_cast<uint64_t>(values[stride].value_or(0)));
     }
     for (int64_t size : map.box) fields.box.push_back(static_cast<uint32_t>(size));
-    std::string unfit = known ? Unfit(fields) : "its size leaves 64 bits";
+    fields.turned = map.turned;
+    std::string unfit = !known ? "its size leaves 64 bits" : map.turned ? "the array is not read often enough to be turned first" : Unfit(fields);
     if (known && !unfit.empty() && map.repack >= 0 && values[map.repack].value_or(0) != 0 && MayRepack(fields)) {
       fields.repack = true;
       unfit.clear();
@@ -160,7 +163,8 @@ std::string Print(const Slice& slice, absl::Span<const std::string> names) {
   for (size_t i = 0; i < slice.maps.size(); ++i) {
     const TensorMap& map = slice.maps[i];
     absl::StrAppend(&out, "map ", i, ": %", map.address, ", ", isa::Name(map.dtype), ", extents (", absl::StrJoin(map.extents, ", ", node_name), "), strides (",
-                    absl::StrJoin(map.strides, ", ", node_name), "), box (", absl::StrJoin(map.box, ", "), "), swizzle ", map.swizzle, map.repack < 0 ? "" : absl::StrCat(", copied to workspace if not aligned and %", map.repack), "\n");
+                    absl::StrJoin(map.strides, ", ", node_name), "), box (", absl::StrJoin(map.box, ", "), "), swizzle ", map.swizzle, map.turned ? ", of a copy in workspace with its dimensions swapped" : "",
+                    map.repack < 0 ? "" : absl::StrCat(map.turned ? ", if %" : ", copied to workspace if not aligned and %", map.repack), "\n");
   }
   return out;
 }
@@ -169,7 +173,7 @@ std::string Print(const Slice& slice, absl::Span<const std::string> names) {
 //
 //   u32 nodes:  u8 op, then i64 value or u32 a, u32 b
 //   u32 checks: u32 node, u32 length, reason
-//   u32 maps:   u32 address, u8 dtype, u8 rank, u8 swizzle, rank u32 extents, rank - 1 u32 strides, rank u32 box, u32 1 + repack
+//   u32 maps:   u32 address, u8 dtype, u8 rank, u8 swizzle, rank u32 extents, rank - 1 u32 strides, rank u32 box, u32 1 + repack, u8 turned
 
 namespace {
 
@@ -255,6 +259,9 @@ TensorMap ReadMap(Reader& in, size_t nodes) {
     if (map.box.back() < 1 || map.box.back() > 256) in.Refuse();
   }
   map.repack = in.At(nodes + 1) - 1;
+  const uint64_t turned = in.Int(1);
+  if (turned > 1 || (turned == 1 && (rank != 2 || map.repack < 0))) in.Refuse();
+  map.turned = turned == 1;
   return map;
 }
 
@@ -288,6 +295,7 @@ std::string Encode(const Slice& slice) {
     for (Node stride : map.strides) PutInt(out, static_cast<uint64_t>(stride), 4);
     for (int64_t size : map.box) PutInt(out, static_cast<uint64_t>(size), 4);
     PutInt(out, static_cast<uint64_t>(map.repack + 1), 4);
+    PutInt(out, map.turned ? 1 : 0, 1);
   }
   return out;
 }
@@ -302,7 +310,7 @@ absl::StatusOr<Slice> Decode(absl::string_view bytes) {
     const Node holds = in.At(nodes);
     slice.checks.push_back({holds, in.Text()});
   }
-  const size_t maps = in.Count(19);
+  const size_t maps = in.Count(20);
   for (size_t i = 0; i < maps && in.ok(); ++i) slice.maps.push_back(ReadMap(in, nodes));
   if (!in.done()) return absl::DataLossError("the launch slice of a cached kernel is damaged");
   return slice;

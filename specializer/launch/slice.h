@@ -57,6 +57,9 @@ struct TensorMap {
   // Not 0: where address or stride are not as a map needs them, the launcher may copy the array (of two dimensions, which nothing in the launch writes) into
   // workspace, with rows a multiple of 16 bytes apart, and map that. It says whether the array is read often enough to be worth it. -1: never.
   Node repack = -1;
+  // The box is one of a copy whose two dimensions are swapped: the array is always copied, if `repack` says that it is worth it; else the variant is not for
+  // these arguments. Extents and strides are the array's own.
+  bool turned = false;
 };
 
 struct Slice {
@@ -78,9 +81,10 @@ struct MapFields {
   std::vector<uint64_t> extents, strides;
   std::vector<uint32_t> box;
   int swizzle = 128;
-  bool repack = false;         // address and strides are the array's own, to be copied first
-  uint64_t packed_stride() const { return (extents[0] * static_cast<uint64_t>(isa::StorageBytes(dtype)) + 15) / 16 * 16; }
-  uint64_t packed_bytes() const { return extents[1] * packed_stride(); }
+  bool repack = false;         // address, extents and strides are the array's own, to be copied first
+  bool turned = false;         // with its dimensions swapped
+  uint64_t packed_stride() const { return (extents[turned ? 1 : 0] * static_cast<uint64_t>(isa::StorageBytes(dtype)) + 15) / 16 * 16; }
+  uint64_t packed_bytes() const { return extents[turned ? 0 : 1] * packed_stride(); }
 };
 struct SliceValues {
   std::string failed;            // reason of the first check that does not hold; empty if the variant may be taken

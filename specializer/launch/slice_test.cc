@@ -74,6 +74,16 @@ TEST(Slice, AnArrayThatIsCopiedFirst) {
   EXPECT_TRUE(map(0x1000, int64_t{1} << 30, 201).extents.empty());  // too much
   EXPECT_TRUE(map(0x1000, 300, -201).extents.empty());
   EXPECT_EQ(Encode(*Decode(Encode(s))), Encode(s));
+
+  // With its dimensions swapped: always a copy, whatever the alignment.
+  s.maps[0].turned = true;
+  EXPECT_TRUE(map(0x1000, 300, 208).repack);
+  EXPECT_TRUE(map(0x1000, 300, 208).turned);
+  EXPECT_EQ(map(0x1000, 300, 208).extents, (std::vector<uint64_t>{201, 300}));
+  EXPECT_EQ(map(0x1000, 300, 208).packed_stride(), 608u);
+  EXPECT_EQ(map(0x1000, 300, 208).packed_bytes(), 608u * 201);
+  EXPECT_EQ(Evaluate(s, {0x1000, 100, 201, 208}, {1, 1, 1}).failed, "tensor map 0: the array is not read often enough to be turned first");
+  EXPECT_EQ(Encode(*Decode(Encode(s))), Encode(s));
 }
 
 TEST(Slice, WhatStandsAgainstIt) {

@@ -178,7 +178,7 @@ class Splitter {
     const ir::Op& load = *Def(copy.value);
     const analysis::Box* box = options_.boxes->Of(load);
     if (box == nullptr) return Refuse(options_.boxes->Why(load));
-    if (box->dims.empty() || box->dims[0].axis != copy.axis) return Refuse("the box lies along another axis than its buffer");
+    if (box->dims.empty() || box->dims[copy.turned ? 1 : 0].axis != copy.axis) return Refuse("the box lies along another axis than its buffer");
     for (const analysis::BoxDim& dim : box->dims) {
       for (const auto& [factors, coefficient] : dim.start.terms) {
         for (const analysis::Factor& factor : factors) Scalar(factor.value);

@@ -133,6 +133,21 @@ class Scheduler {
     return true;
   }
 
+  // Which axes of a value that only dots use run along k in them.
+  void AxesAlongK(ValueId id, bool transposed, std::set<int>& out) const {
+    auto found = uses_.find(id);
+    if (found == uses_.end()) return;
+    for (const ir::Op* use : found->second) {
+      if (use->op != Op::kDot) {
+        AxesAlongK(use->results[0], transposed != (use->op == Op::kPermute), out);
+        continue;
+      }
+      for (int i : {0, 1}) {
+        if (use->operands[i] == id) out.insert((i == 0) != transposed ? 1 : 0);
+      }
+    }
+  }
+
   static void NeedAll(const ir::Op& op, std::set<ValueId>& needed) {
     needed.insert(op.operands.begin(), op.operands.end());
     for (const ir::Region& region : op.regions) {
@@ -168,6 +183,13 @@ class Scheduler {
       if (const analysis::Box* box = options_.boxes == nullptr ? nullptr : options_.boxes->Of(op); box != nullptr && !box->dims.empty() && box->dims[0].axis >= 0) {
         copy.axis = box->dims[0].axis;
         copy.staged = false;
+        // wgmma reads 16-bit operands in either order, others along k alone.
+        std::set<int> along_k;
+        if (options_.turn && elem_bytes != 2) AxesAlongK(value, false, along_k);
+        if (along_k == std::set<int>{1 - copy.axis} && type.shape[1 - copy.axis] * elem_bytes >= 64 && options_.boxes->CanTurn(op)) {
+          copy.axis = 1 - copy.axis;
+          copy.turned = true;
+        }
       }
       if (type.shape[copy.axis] * elem_bytes < 32) continue;
       Loop tried = plan;

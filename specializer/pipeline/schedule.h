@@ -43,6 +43,7 @@ struct Copy {
   int axis = 1;                      // the one whose elements are neighbours in a row of the buffer
   int64_t vector = 1;                // elements of one copy
   bool staged = false;               // through registers
+  bool turned = false;               // the box is of a copy of the array with its dimensions swapped (analysis/boxes.h)
   layout::SharedLayout shared;
   int64_t offset = 0, bytes = 0;     // within a slot
   int ring = -1;                     // index into Roles::rings, if the kernel is split into roles
@@ -126,6 +127,7 @@ struct ScheduleOptions {
   bool wgmma = false;
   std::function<int64_t(const ir::Op&)> vector;  // registers that one access of a load may move
   const analysis::Boxes* boxes = nullptr;        // buffers of boxes lie along their innermost dimension; the schedule is good for AssignRoles only
+  bool turn = false;                             // boxes may be of copies with swapped dimensions, where the hardware wants the other order
   bool overlap = true;                           // products may run on under other work: deferred and delayed dots
 };
 Schedule MakeSchedule(const layout::LayoutKernel& kernel, const ScheduleOptions& options);

@@ -49,8 +49,8 @@ struct Variants {
     std::shared_ptr<const gpu::GpuKernel> compiled;
     std::shared_ptr<const gpu::LoadedKernel> loaded;
   };
-  std::map<std::array<int, 7>, Variant> by_promises;
-  Variant& Of(const gpu::Promises& p) { return by_promises[{p.no_alias, p.trust_signs, p.boxes, p.boxes && p.box_stores, p.loops_run, p.parts, p.many}]; }
+  std::map<std::array<int, 8>, Variant> by_promises;
+  Variant& Of(const gpu::Promises& p) { return by_promises[{p.no_alias, p.trust_signs, p.boxes, p.boxes && p.box_stores, p.loops_run, p.parts, p.many, p.boxes && p.turn}]; }
 };
 
 // Of a launch whose buffers need not be on the device yet: copies there have the same address modulo 256.
