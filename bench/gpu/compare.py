@@ -128,7 +128,10 @@ class Cubin:
             programs = [ctypes.c_uint32(extent) for extent in grid]
             pointers += [ctypes.addressof(extent) for extent in programs]
             grid[0] = -(-grid[0] // self.entry["programs"])
-            grid = [math.prod(grid) if self.entry["one_by_one"] else min(math.prod(grid), self.at_once), 1, 1]
+            grid = [min(math.prod(grid), self.at_once), 1, 1]
+            deal = ctypes.c_uint32(0)
+            if self.entry["dealt"]:
+                pointers.append(ctypes.addressof(deal))
         pointers = (ctypes.c_void_p * len(pointers))(*pointers)
         # As the launcher of tilevm does it (gpu/launch/arguments.cc: LaunchBlocks).
         early = LaunchAttribute(6, 0, 1)

@@ -145,6 +145,40 @@ TV_DEV void more_registers() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;
 // Of the 128 threads of this warpgroup. Barrier 0 is the whole CTA's, 1 the consumers'.
 TV_DEV void group_barrier() { asm volatile("bar.sync %0, 128;" ::"r"(2 + (threadIdx.x >> 7)) : "memory"); }
 
+// Dealt programs: which one a CTA runs next is decided when it gets there. `given` counts those that have been given beyond each CTA's first, `ended` the CTAs
+// that were told that none is left; the last of these puts both back to 0, for the launch after. Numbers go to the consumers through two places.
+constexpr u32 kDeals = 1024;  // launches of one kernel that may overlap, each with a deal of its own: the launcher counts
+struct Deal { u32 given, ended, padding[6]; };
+template <u32 Consumers>
+struct Dealer {
+  Ring<2, 16> numbers;
+  TV_DEV Dealer(u32 address) : numbers(address, address + 32) {}
+  TV_DEV void init() const { numbers.init(Consumers); }
+  // The producer tells the consumers.
+  TV_DEV void tell(u32 program) {
+    numbers.wait_empty();
+    asm volatile("st.shared.u32 [%0], %1;" ::"r"(numbers.address()), "r"(program) : "memory");
+    barrier_arrive(numbers.full());
+    numbers.advance();
+  }
+  static TV_DEV u32 next(Deal* deal) { return gridDim.x + atomicAdd(&deal->given, 1u); }
+  static TV_DEV void end(Deal* deal) {
+    __threadfence();
+    if (atomicAdd(&deal->ended, 1u) + 1 != gridDim.x) return;
+    deal->given = 0;
+    deal->ended = 0;
+  }
+  // A consumer's side.
+  TV_DEV u32 take() {
+    numbers.wait_full();
+    u32 program;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(program) : "r"(numbers.address()) : "memory");
+    numbers.template release<0>(true);
+    numbers.advance();
+    return program;
+  }
+};
+
 // The programs that one CTA runs, one after the other, where there are more than fit the device: from its own number on, in steps of the number of CTAs.
 struct Programs {
   u32 size[3], index[3];

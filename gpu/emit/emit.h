@@ -55,7 +55,7 @@ struct Emitted {
   // The program walks over the grid itself: it has three more u32 parameters, the grid of programs, and is launched on as many blocks as the GPU runs at once.
   bool persistent = false;
   int programs = 1;          // persistent: that one block runs side by side, neighbours along axis 0 (specializer/pipeline/roles.h: merged programs)
-  bool one_by_one = false;   // persistent: launched on a block for each, for they differ in length
+  bool dealt = false;        // persistent: one more u32 parameter, a number below 1024 that differs between launches that may overlap
   // Bounds of loops that a launch of this variant goes through at least once (options.loops_run), beside the checks of the slice.
   std::vector<std::pair<ir::ValueId, ir::ValueId>> runs;
   // Each program of the launch's grid is this many of the kernel's (its first extent is multiplied), which is then `split`.

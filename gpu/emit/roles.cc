@@ -41,16 +41,31 @@ absl::Status Printer::PrintRoles() {
     Line("Ring<", ring.stages, ", ", ring.slot_bytes, "> ring", i, "(shared_address() + ", ring.offset, ", shared_address() + ", ring.barriers, ");");
     absl::StrAppend(&init, "ring", i, ".init(", ring.by_wgmma ? roles().groups : consumers, "); ");
   }
+  if (roles().dealt) {
+    absl::StrAppend(&declarations_, "__device__ Deal deals[kDeals];\n");
+    Line("Dealer<", consumers, "> dealer(shared_address() + ", roles().deal_offset, ");");
+    absl::StrAppend(&init, "dealer.init(); ");
+  }
   Line("if (threadIdx.x == 0) { ", init, "barriers_made(); }");
   const size_t prefetches = body_.size();
   Line("__syncthreads();");
-  if (options_.begins_early) Line("wait_for_kernel_before();");
+  if (options_.begins_early) Line("wait_for_kernel_before<true>();");
   if (Merged()) Line("MergedPrograms<", roles().programs, "> programs{{grid_x, grid_y, grid_z}, {0, 0, 0}, false};");
   else if (roles().persistent) Line("Programs programs{{grid_x, grid_y, grid_z}, {0, 0, 0}};");
   auto each_program = [&](const std::string& more, const char* member) {
-    if (roles().persistent) {
+    const std::string set = absl::StrCat("  programs.set(program", Merged() ? member : "", ");");
+    if (roles().dealt && more.empty()) {
+      Line("for (u32 program = dealer.take(); program < programs.count(); program = dealer.take()) {");
+      Line(set);
+    } else if (roles().dealt) {
+      // The number after this one is asked for now, and known by the time it is wanted.
+      Line(more, "for (u32 program = blockIdx.x, after; program < programs.count(); program = after) {");
+      Line("  dealer.tell(program);");
+      Line("  after = dealer.next(deals + deal);");
+      Line(set);
+    } else if (roles().persistent) {
       Line(more, "for (u32 program = blockIdx.x; program < programs.count(); program += gridDim.x) {");
-      Line("  programs.set(program", Merged() ? member : "", ");");
+      Line(set);
     } else {
       Line(more.empty() ? "{" : more + "{");
     }
@@ -65,6 +80,7 @@ absl::Status Printer::PrintRoles() {
   TILEVM_RETURN_IF_ERROR(PrintProducer(kernel().body));
   --depth_;
   Line("}");
+  if (roles().dealt) Line("if (threadIdx.x == ", consumers, ") { dealer.tell(programs.count()); dealer.end(deals + deal); }");
   --depth_;
   Line("} else {");
   ++depth_;

@@ -1,6 +1,7 @@
 #include "gpu/launch/arguments.h"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <utility>
 
@@ -206,7 +207,13 @@ CuResult LaunchBlocks(const Api& api, CuFunction function, const Emitted& emitte
 std::array<int64_t, 3> LaunchedGrid(const Emitted& emitted, const std::array<int64_t, 3>& grid, int64_t blocks_at_once) {
   if (!emitted.persistent) return grid;
   const absl::int128 programs = (absl::int128(grid[0]) * emitted.parts + emitted.programs - 1) / emitted.programs * grid[1] * grid[2];
-  return {emitted.one_by_one ? static_cast<int64_t>(programs) : static_cast<int64_t>(std::min<absl::int128>(programs, std::max<int64_t>(1, blocks_at_once))), 1, 1};
+  return {static_cast<int64_t>(std::min<absl::int128>(programs, std::max<int64_t>(1, blocks_at_once))), 1, 1};
+}
+
+void LaunchArguments::NextDeal() {
+  constexpr uint32_t kDeals = 1024;  // as gpu/device/boxes.cuh has it
+  static std::atomic<uint32_t> next{0};
+  deal_ = next.fetch_add(1, std::memory_order_relaxed) % kDeals;
 }
 
 absl::Status LaunchArguments::Set(const Api& api, const Emitted& emitted, absl::Span<const uint64_t> values, const launch::SliceValues& slice,
@@ -243,6 +250,8 @@ absl::Status LaunchArguments::Set(const Api& api, const Emitted& emitted, absl::
   for (uint32_t& extent : programs_) {
     if (emitted.persistent) pointers_.push_back(&extent);
   }
+  if (emitted.dealt) pointers_.push_back(&deal_);
+  NextDeal();
   if (emitted.uses_records()) pointers_.push_back(&records_);
   return absl::OkStatus();
 }

@@ -3,6 +3,7 @@
 //   the parameters of ir::Kernel, 8 bytes each (narrower ones use the first bytes)
 //   a tensor map for each of Emitted::slice.maps
 //   the grid of programs, three u32, if Emitted::persistent
+//   the number of the launch's deal, if Emitted::dealt
 //   the address of the record buffer, if the kernel prints or asserts
 #ifndef TILEVM_GPU_LAUNCH_ARGUMENTS_H_
 #define TILEVM_GPU_LAUNCH_ARGUMENTS_H_
@@ -85,6 +86,8 @@ class LaunchArguments {
   absl::Status Set(const Api& api, const Emitted& emitted, absl::Span<const uint64_t> values, const launch::SliceValues& slice, const std::array<int64_t, 3>& grid,
                    uint64_t records, uint64_t workspace = 0);
   void** pointers() { return pointers_.data(); }
+  // Before each launch: one that overlaps another of the same kernel has another deal (gpu/device/boxes.cuh).
+  void NextDeal();
   // To be done before the launch, on the same stream.
   std::vector<Repack>& repacks() { return repacks_; }
 
@@ -93,6 +96,7 @@ class LaunchArguments {
   std::vector<EncodedTensorMap> maps_;
   std::array<uint32_t, 3> programs_ = {0, 0, 0};
   uint64_t records_ = 0;
+  uint32_t deal_ = 0;
   std::vector<Repack> repacks_;
   std::vector<void*> pointers_;
 };

@@ -18,6 +18,7 @@ constexpr int64_t kSlotAlign = 1024;     // the swizzle repeats every 8 rows of 
 constexpr int kMostStages = 8;
 constexpr int64_t kEnoughBytes = 160 * 1024;  // under way at once; more hides nothing
 constexpr int64_t kReservedSmem = 1024;       // of the shared memory of a multiprocessor, for each CTA
+constexpr int64_t kDealBytes = 64;            // two numbers and their barriers
 constexpr int kLeastShared = 2;               // slots of each of two CTAs
 constexpr int kMostGroups = 3;           // with the producer's, four warpgroups share the registers
 // Registers of products and fragments that leave room for the rest, by how many groups share a CTA.
@@ -36,13 +37,14 @@ class Splitter {
     Roles& roles = out_.roles;
     roles.programs = programs_;
     roles.groups = options_.num_warps / 4 * programs_;
-    roles.persistent = !out_.order.unequal;  // programs of different length are better dealt out by the hardware, one by one
+    roles.persistent = true;
     Check(kernel_.body);
     for (const Loop& loop : out_.loops) Produce(loop);
     if (!refused_.empty()) return refused_;
     KeepTiles();
     if (programs_ > 1) CheckMerged();
     if (!refused_.empty()) return refused_;
+    roles.dealt = roles.persistent && out_.order.unequal;
     FindStores();
     MakeRings();
     if (!refused_.empty()) return refused_;
@@ -137,8 +139,7 @@ class Splitter {
     for (ValueId id : roles.produced) {
       if (Varies(id)) roles.varies.insert(id);
     }
-    roles.one_by_one = !roles.persistent;
-    roles.persistent = true;  // the program finds its number itself
+    if (!roles.persistent) Refuse("programs may wait for each other");
   }
   // Whether a scalar depends on program_id(0).
   bool Varies(ValueId id) {
@@ -428,7 +429,7 @@ class Splitter {
       roles.done_after[done_after_.at(copy.value)].push_back(copy.ring);
       roles.rings.push_back(ring);
     }
-    const int64_t barriers = static_cast<int64_t>(16 * kMostStages * roles.rings.size());
+    const int64_t barriers = static_cast<int64_t>(16 * kMostStages * roles.rings.size()) + kDealBytes;
     auto free_in = [&](int64_t smem) { return smem - options_.scratch - StoreBytes() - barriers - kept; };
     auto stages_in = [&](int64_t smem) { return static_cast<int>(std::min<int64_t>(kMostStages, free_in(smem) / slots)); };
     int stages = stages_in(options_.max_smem);
@@ -454,6 +455,8 @@ class Splitter {
     }
     roles.store_offset = offset;
     roles.store_bytes = store_bytes_;
+    roles.deal_offset = (barrier + 15) / 16 * 16;
+    if (roles.dealt) barrier = roles.deal_offset + kDealBytes;
     roles.bytes = (barrier + 127) / 128 * 128;
   }
   int64_t StoreBytes() const { return 2 * programs_ * store_bytes_; }

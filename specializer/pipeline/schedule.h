@@ -91,10 +91,11 @@ struct BoxStore {
 struct Roles {
   int groups = 0;                                      // of warps that compute; 0: the kernel is not split
   int programs = 1;                                    // that a CTA runs side by side, a group each (merged programs)
-  bool one_by_one = false;                             // merged programs that differ in length: the hardware deals them out
   std::set<ir::ValueId> varies;                        // scalars that differ between merged programs
   int ctas = 1;                                        // that share a multiprocessor
   bool persistent = false;                             // one CTA may run several programs, one after the other
+  bool dealt = false;                                  // which ones is decided as they end, for they differ in length
+  int64_t deal_offset = 0;                             // in shared memory: where the producer says which is next
   std::vector<Ring> rings;
   std::vector<Copy> kept;                              // tiles copied once for a program, operands of dots in its loops; each in a ring of its own
   std::map<const ir::Op*, std::vector<int>> done_after;  // by op of the kernel's body: rings of such tiles that nothing reads later

@@ -72,6 +72,7 @@ class PreparedLaunch {
     for (gpu::Repack& repack : arguments_.repacks()) {
       if (gpu::CuResult result = gpu::LaunchRepack(api_, repacker_->function(), repack, static_cast<gpu::CuStream>(stream))) return result;
     }
+    arguments_.NextDeal();
     return gpu::LaunchBlocks(api_, function_, kernel_->kernel().emitted, blocks_, static_cast<gpu::CuStream>(stream), params_);
   }
   absl::Status LaunchElsewhere(void* stream);
