@@ -70,7 +70,7 @@ def flash_attention(q, k, v, causal=False, scale=None):
         scale = 1.0 / head_dim**0.5
     out = torch.empty_like(q)
     assert scale > 0
-    # Short rows: blocks of 64 rows leave the products of three of them room on one multiprocessor.
+    # With a short head three blocks of 64 rows fit one multiprocessor, and one's products run under another's exponentials.
     BLOCK_M, BLOCK_N = (64, 128) if head_dim <= 64 else (128, 128)
     grid = (triton.cdiv(n_ctx, BLOCK_M), batch * heads)
     flash_attention_kernel[grid](

@@ -30,8 +30,8 @@ absl::StatusOr<ArgSpec> ParseArg(absl::string_view text) {
   ArgSpec spec;
   if (absl::ConsumePrefix(&text, "=")) {
     int64_t number = 0;
-    if (text != "True" && !absl::SimpleAtoi(text, &number)) return absl::InternalError(absl::StrCat("no static value ", text));
-    spec.value = text == "True" ? Value::Bool(true) : Value::Int(number);
+    if (text != "True" && text != "False" && !absl::SimpleAtoi(text, &number)) return absl::InternalError(absl::StrCat("no static value ", text));
+    spec.value = text == "True" || text == "False" ? Value::Bool(text == "True") : Value::Int(number);
     return spec;
   }
   spec.kind = ArgSpec::Kind::kTyped;

@@ -98,6 +98,57 @@ TEST(Schedule, TheSecondProductOfAttentionStartsLate) {
   EXPECT_FALSE(ScheduleOf(kernel, *TargetOf("sm_80")).loops[0].delay.has_value());
 }
 
+constexpr char kShortHead[] =
+    "*f16/16 *f16/16 *f16/16 *f16/16 f32 i32/16 i32/16 i32/16 =1 i32/16 i32/16 i32/16 =1 i32/16 i32/16 i32/16 =1 i32/16 i32/16 i32/16 =1 i32 i32/16 =64 =64 =128 =";
+const std::string kShortCausal = absl::StrCat(kShortHead, "True"), kShortFull = absl::StrCat(kShortHead, "False");
+
+TEST(Roles, NeighbouringProgramsOfAShortHeadAreMerged) {
+  const Target target = *TargetOf("sm_90a");
+  for (const std::string* signature : {&kShortCausal, &kShortFull}) {
+    SCOPED_TRACE(*signature);
+    const ir::Kernel kernel = KernelOf({"flash_attention", "flash_attention_kernel", signature->c_str()});
+    const pipeline::Roles roles = ScheduleOf(kernel, target).roles;
+    EXPECT_EQ(roles.programs, 3);
+    EXPECT_EQ(roles.groups, 3);
+    EXPECT_TRUE(roles.persistent);
+    EXPECT_EQ(roles.dealt, signature == &kShortCausal);
+    // The queries have a ring of their own, a tile for each program.
+    ASSERT_EQ(roles.kept.size(), 1u);
+    EXPECT_EQ(roles.rings[roles.kept[0].ring].bytes, 3 * 64 * 64 * 2);
+    EXPECT_TRUE(roles.rings[roles.kept[0].ring].kept);
+    GenerateOptions few;
+    few.promises.many = false;
+    EXPECT_EQ(ScheduleOf(kernel, target, few).roles.programs, 1);
+  }
+  // 128 rows are two warpgroups already; the keys of a long head and its products leave no room for three.
+  const pipeline::Roles longer = ScheduleOf(KernelOf(kAttention, 8), target).roles;
+  EXPECT_EQ(longer.programs, 1);
+  EXPECT_EQ(longer.groups, 2);
+  EXPECT_TRUE(longer.dealt);
+}
+
+TEST(Roles, OperandsOf32BitsAreTurnedBeforeTheLaunch) {
+  const Target target = *TargetOf("sm_90a");
+  const ir::Kernel kernel =
+      KernelOf({"matmul_autotune", "matmul_kernel", "*f32/16 *f32/16 *f16/16 i32/16 i32/16 i32/16 i32/16 =1 i32/16 =1 i32/16 =1 =128 =128 =32 =8"}, 8);
+  pipeline::Schedule schedule = ScheduleOf(kernel, target);
+  ASSERT_EQ(schedule.loops.size(), 1u);
+  ASSERT_EQ(schedule.loops[0].copies.size(), 2u);
+  EXPECT_FALSE(schedule.loops[0].copies[0].turned);
+  EXPECT_TRUE(schedule.loops[0].copies[1].turned);
+  EXPECT_EQ(schedule.loops[0].copies[1].axis, 0);
+  ASSERT_EQ(schedule.wgmma.size(), 1u);
+  EXPECT_FALSE(schedule.wgmma.begin()->second.b_written);
+  GenerateOptions plain;
+  plain.promises.turn = false;
+  schedule = ScheduleOf(kernel, target, plain);
+  ASSERT_EQ(schedule.wgmma.size(), 1u);
+  EXPECT_TRUE(schedule.wgmma.begin()->second.b_written);
+  EXPECT_FALSE(schedule.loops[0].copies[1].turned);
+  // 16 bits are read in either order.
+  for (const pipeline::Copy& copy : ScheduleOf(KernelOf(kMatmul, 8), target).loops[0].copies) EXPECT_FALSE(copy.turned);
+}
+
 // Two loops over the same arrays, which may share tensor maps: each map has one parameter.
 TEST(Emit, EachTensorMapIsAParameter) {
   absl::StatusOr<isa::Module> module = triton::CompileTriton(R"(import triton
@@ -153,7 +204,7 @@ TEST(Schedule, WarpsByTheRowsOfWgmma) {
   EXPECT_EQ(laid_out->kernel.options.num_warps, 4);
 }
 
-// The variants of a kernel by what the assembler says of them: with products under other work, without, without wgmma.
+// The variants of a kernel by what the assembler says of them: with programs merged, not, without products under other work, without wgmma.
 struct Tried {
   int variant;
   int64_t badness;
@@ -162,7 +213,7 @@ Tried Best(const std::vector<int64_t>& badness, int* compiled) {
   *compiled = 0;
   auto generate = [](const GenerateOptions& options) -> absl::StatusOr<Emitted> {
     Emitted emitted;
-    emitted.text = options.overlap ? "0" : options.wgmma ? "1" : "2";
+    emitted.text = options.overlap ? "0" : options.wgmma ? "1" : "2";  // nothing to merge
     return emitted;
   };
   auto compile = [&](Emitted emitted) -> absl::StatusOr<Tried> {
@@ -196,8 +247,9 @@ TEST(Schedule, WhatIsChosenForHopperDoesNotSpill) {
     request.arch = target.arch;
     return (*nvrtc)->Compile(request);
   };
-  for (const tests::ExampleKernel& example : {kAttention, kMatmul}) {
-    SCOPED_TRACE(example.file);
+  const tests::ExampleKernel merged = {"flash_attention", "flash_attention_kernel", kShortCausal.c_str()};
+  for (const tests::ExampleKernel& example : {kAttention, merged, kMatmul}) {
+    SCOPED_TRACE(example.args);
     auto best = BestVariant<CompileResult>(KernelOf(example, 8), target, {}, compile, [](const CompileResult& result) { return BadnessOf(result.spill_bytes, result.serialised); });
     ASSERT_TRUE(best.ok()) << best.status();
     EXPECT_EQ(best->spill_bytes, 0);

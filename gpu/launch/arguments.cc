@@ -193,10 +193,11 @@ absl::StatusOr<int64_t> BlocksAtOnce(const Api& api, CuFunction function, const 
   return int64_t{blocks} * multiprocessors;
 }
 
-CuResult LaunchBlocks(const Api& api, CuFunction function, const Emitted& emitted, const std::array<int64_t, 3>& blocks, CuStream stream, void** params) {
+CuResult LaunchBlocks(const Api& api, CuFunction function, const Emitted& emitted, const std::array<int64_t, 3>& blocks, int multiprocessors, CuStream stream, void** params) {
   const unsigned x = static_cast<unsigned>(blocks[0]), y = static_cast<unsigned>(blocks[1]), z = static_cast<unsigned>(blocks[2]);
   const unsigned threads = static_cast<unsigned>(emitted.threads), smem = static_cast<unsigned>(emitted.smem_bytes);
-  if (!emitted.begins_early || api.version < kProgrammaticDriver) return api.LaunchKernel(function, x, y, z, threads, 1, 1, smem, stream, params, nullptr);
+  const bool few = absl::int128(blocks[0]) * blocks[1] * blocks[2] * 8 < int64_t{7} * multiprocessors;
+  if (!emitted.begins_early || few || api.version < kProgrammaticDriver) return api.LaunchKernel(function, x, y, z, threads, 1, 1, smem, stream, params, nullptr);
   CuLaunchAttribute early;
   early.id = kLaunchProgrammaticSerialization;
   early.value = 1;

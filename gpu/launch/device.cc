@@ -188,7 +188,7 @@ absl::Status Device::Launch(const LoadedKernel& kernel, const std::array<int64_t
   TILEVM_CURRENT_CONTEXT();
   const Emitted& emitted = kernel.kernel().emitted;
   const std::array<int64_t, 3> blocks = LaunchedGrid(emitted, grid, kernel.blocks_at_once());
-  if (CuResult result = LaunchBlocks(*api_, kernel.function(), emitted, blocks, stream, params)) return api_->Error("cuLaunchKernel", result);
+  if (CuResult result = LaunchBlocks(*api_, kernel.function(), emitted, blocks, properties_.multiprocessors, stream, params)) return api_->Error("cuLaunchKernel", result);
   return absl::OkStatus();
 }
 

@@ -73,7 +73,7 @@ class PreparedLaunch {
       if (gpu::CuResult result = gpu::LaunchRepack(api_, repacker_->function(), repack, static_cast<gpu::CuStream>(stream))) return result;
     }
     arguments_.NextDeal();
-    return gpu::LaunchBlocks(api_, function_, kernel_->kernel().emitted, blocks_, static_cast<gpu::CuStream>(stream), params_);
+    return gpu::LaunchBlocks(api_, function_, kernel_->kernel().emitted, blocks_, device_->properties().multiprocessors, static_cast<gpu::CuStream>(stream), params_);
   }
   absl::Status LaunchElsewhere(void* stream);
   absl::StatusOr<size_t> Find(absl::string_view name, bool pointer, bool floating) const;

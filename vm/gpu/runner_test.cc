@@ -487,6 +487,60 @@ def matmul(a, b, c, M, N, K, am, bk, cm, B: tl.constexpr):
     tl.store(c + offs_m[:, None] * cm + offs_n[None, :], acc.to(tl.float16), mask=(offs_m[:, None] < M) & (offs_n[None, :] < N))
 )";
 
+TEST_F(RunnerTest, AnOperandInTheOtherOrderIsTurnedFirst) {
+  std::shared_ptr<Program> program = Load(kMatmul);
+  alignas(64) static char memory[3][100 * 104 * 4];
+  Control().device_address = 1;
+  std::vector<std::string> launched;
+  uint64_t from = 0, from_pitch = 0, to_pitch = 0, rows = 0;
+  uint32_t row_bytes = 0, turned_bytes = 0;
+  unsigned grid[2] = {0, 0};
+  Control().run = [&](const FakeLaunch& launch) {
+    launched.push_back(launch.kernel);
+    if (launch.kernel != "repack_rows") return 1.0;
+    from = *static_cast<uint64_t*>(launch.params[0]);
+    from_pitch = *static_cast<uint64_t*>(launch.params[1]);
+    to_pitch = *static_cast<uint64_t*>(launch.params[3]);
+    row_bytes = *static_cast<uint32_t*>(launch.params[4]);
+    rows = *static_cast<uint64_t*>(launch.params[6]);
+    turned_bytes = *static_cast<uint32_t*>(launch.params[8]);
+    grid[0] = launch.grid[0];
+    grid[1] = launch.grid[1];
+    return 1.0;
+  };
+  const auto prepare = [&](const char* programs) {
+    auto ref = [&](int which, isa::DType dtype) { return TensorRef{memory[which], dtype, {100, 100}}; };
+    return program->Prepare("matmul", programs,
+                            {{"a", ref(0, isa::DType::kF32)}, {"b", ref(1, isa::DType::kF32)}, {"c", ref(2, isa::DType::kF16)}, {"M", 100}, {"N", 99}, {"K", 98}, {"am", 100},
+                             {"bk", 104}, {"cm", 104}, {"B", 64}});
+  };
+  // b of f32 has to lie along k. The copy is 99 rows of 98 numbers, 16-byte aligned.
+  absl::StatusOr<std::unique_ptr<PreparedLaunch>> turned = prepare("8, 8");
+  ASSERT_TRUE(turned.ok()) << program->Format(turned.status());
+  ASSERT_EQ(Control().maps.size(), 3u);
+  EXPECT_EQ(Control().maps[1].extents, (std::vector<unsigned long long>{98, 99}));
+  EXPECT_EQ(Control().maps[1].strides, (std::vector<unsigned long long>{400}));
+  EXPECT_EQ(Control().maps[1].box, (std::vector<unsigned>{32, 64}));
+  EXPECT_NE(Control().maps[1].address, memory[1]);
+  ASSERT_TRUE((*turned)->Launch().ok());
+  EXPECT_EQ(launched, (std::vector<std::string>{"repack_rows", "matmul"}));
+  EXPECT_EQ(from, reinterpret_cast<uint64_t>(memory[1]));
+  EXPECT_EQ(from_pitch, 416u);
+  EXPECT_EQ(to_pitch, 400u);
+  EXPECT_EQ(row_bytes, 99u * 4);
+  EXPECT_EQ(rows, 98u);
+  EXPECT_EQ(turned_bytes, 4u);
+  EXPECT_EQ(grid[0], 2u);
+  EXPECT_EQ(grid[1], 2u);
+
+  // Where the array is read once, the kernel does it itself.
+  launched.clear();
+  absl::StatusOr<std::unique_ptr<PreparedLaunch>> once = prepare("2, 2");
+  ASSERT_TRUE(once.ok()) << program->Format(once.status());
+  ASSERT_TRUE((*once)->Launch().ok());
+  EXPECT_EQ(launched, (std::vector<std::string>{"matmul"}));
+}
+
 TEST_F(RunnerTest, AMisalignedPitchTakesTheOtherVariant) {
   std::shared_ptr<Program> program = Load(kMatmul);
   alignas(64) static char memory[3][100 * 104 * 2];
