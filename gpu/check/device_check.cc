@@ -216,7 +216,7 @@ absl::Status Arithmetic(Gpu& gpu) {
     }
     if (dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16) {
       TILEVM_RETURN_IF_ERROR(Check(gpu, absl::StrCat("quotients ", isa::Name(dtype)), {dtype, dtype}, dtype,
-                                   "[](auto x, auto y) { Quotients q; q.look(x); q.by(y); return q.ordinary() ? quotient(x, y) : divide_by(x, reciprocal(y)); }(x0, x1)", {x, y},
+                                   "[](auto x, auto y) { Quotients<> q; q.look(x); q.by(y); return q.ordinary() ? quotient(x, y) : divide_by(x, reciprocal(y)); }(x0, x1)", {x, y},
                                    [&](size_t i) { return isa::EvalBinary(Op::kTrueDiv, dtype, Scalar{x[i]}, Scalar{y[i]}); }));
     }
     if (isa::IsFloat(dtype)) {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gpu/compile/legalize.h"
+#include "gpu/compile/run_access.h"
 #include "isa/status.h"
 #include "specializer/analysis/access_plan.h"
 #include "specializer/analysis/axis_facts.h"
@@ -20,37 +21,66 @@ namespace {
 // Of the largest tile that a kernel without dots loads or stores: more would spill, or leave too few loads in flight; and where rows are reduced, fewer make
 // warps that mostly wait for each other.
 constexpr int64_t kMostElemsPerThread = 32, kLeastElemsPerThread = 16;
-// Where rows are reduced, warps halve to the most elements a thread if what it loads stays within this (4096 rows of 1024 f16 on an H200: two warps 6.7 us, one
-// 6.4; layer norm of 4096 f16, three tiles: eight warps 39.6 us, four 37.7; of 1024 f32: two warps 35.2 us, one, with 384 bytes, 37.9).
+// Where a row is all that is loaded and its elements are reduced, fewer registers, so that more rows are under way, are worth more than fewer warps (H200, against
+// Triton, f32 rows of 1024 / 8192 and f16 of 8192, with 16 or 32 elements a thread: 1.03 / 1.02 / 1.06, 1.00 / 1.01 / 1.05).
+constexpr int64_t kMostElemsOfRow = 16;
+// Where loads go by runs that are not aligned, more pay: a row in fewer threads leaves room for more rows (8192 rows of 12345 f16 on an H200: 16 warps 138 us,
+// eight 118; of 6001: eight 57.3, four 54.6).
+constexpr int64_t kMostElemsInRuns = 64;
+// Where rows are reduced, warps halve to the most elements a thread if what it loads stays within this (layer norm of 4096 f16, three tiles, on an H200: eight
+// warps 39.6 us, four 37.7; of 1024 f32: two warps 35.2 us, one, with 384 bytes, 37.9).
 constexpr int64_t kMostBytesPerThread = 192;
 
 // What the memory accesses of a kernel move, and its reductions take.
 struct Accesses {
   int64_t largest = 0;        // elements of the largest tile accessed or reduced
   int64_t loaded_bytes = 0;   // of all tiles loaded, in the program's text
-  bool has_dot = false, has_reduce = false;
+  int64_t moved_bytes = 0;    // loaded and stored, likewise
+  int loads = 0;              // of tiles
+  int rank = 0;               // the highest of a tile accessed
+  bool has_dot = false, has_reduce = false, has_loop = false;
 };
 void CollectAccesses(const ir::Kernel& kernel, const ir::Region& region, Accesses& out) {
   for (const ir::Op& op : region.ops) {
     out.has_dot |= op.op == isa::Op::kDot;
     out.has_reduce |= op.op == isa::Op::kReduce;
+    out.has_loop |= op.op == isa::Op::kFor || op.op == isa::Op::kWhile;
     if (op.op == isa::Op::kLoad || op.op == isa::Op::kStore || op.op == isa::Op::kReduce) out.largest = std::max(out.largest, kernel.TypeOf(op.operands[0]).elem_count());
-    if (op.op == isa::Op::kLoad) out.loaded_bytes += kernel.TypeOf(op.results[0]).elem_count() * isa::StorageBytes(kernel.TypeOf(op.results[0]).elem);
+    if (op.op == isa::Op::kLoad || op.op == isa::Op::kStore) {
+      const isa::Type& type = kernel.TypeOf(op.operands[0]);
+      const int64_t bytes = type.elem_count() * isa::StorageBytes(type.elem.dtype);
+      out.moved_bytes += bytes;
+      out.rank = std::max(out.rank, type.rank());
+      if (op.op == isa::Op::kLoad) out.loaded_bytes += bytes;
+      if (op.op == isa::Op::kLoad && !type.is_scalar()) ++out.loads;
+    }
     for (const ir::Region& inner : op.regions) CollectAccesses(kernel, inner, out);
   }
 }
 
 // num_warps is a hint: a row of 32768 elements on four warps is not what anyone wants. A dot fixes how warps share the work.
-int WarpsFor(const ir::Kernel& kernel, const Target& target) {
+// in_runs: its loads go by runs that are not aligned.
+int WarpsFor(const ir::Kernel& kernel, const Target& target, bool in_runs) {
   Accesses accesses;
   CollectAccesses(kernel, kernel.body, accesses);
   int warps = kernel.options.num_warps;
   if (accesses.has_dot || warps < 1 || (warps & (warps - 1)) != 0) return warps;
-  while (warps * 64 <= target.max_threads_per_block && accesses.largest > kMostElemsPerThread * 32 * warps) warps *= 2;
+  const bool row = accesses.has_reduce && accesses.loads == 1 && accesses.rank == 1 && !accesses.has_loop;
+  const int64_t most = in_runs ? kMostElemsInRuns : row ? kMostElemsOfRow : kMostElemsPerThread;
+  while (warps * 64 <= target.max_threads_per_block && accesses.largest > most * 32 * warps) warps *= 2;
   if (!accesses.has_reduce) return warps;
   while (warps > 1 && accesses.largest < kLeastElemsPerThread * 32 * warps) warps /= 2;
-  while (warps > 1 && 2 * accesses.largest <= kMostElemsPerThread * 32 * warps && 2 * accesses.loaded_bytes <= kMostBytesPerThread * 32 * warps) warps /= 2;
+  while (warps > 1 && 2 * accesses.largest <= most * 32 * warps && 2 * accesses.loaded_bytes <= kMostBytesPerThread * 32 * warps) warps /= 2;
   return warps;
+}
+
+// A launch with leave to begin early starts about 800 blocks a microsecond (H200), so that small ones do not keep memory busy: 16384 rows of 1024 f16, 4 KB to move
+// for each, took 20.1 us instead of 17.7; of 1024 f32 33.2 instead of 33.7.
+bool MayBeginEarly(const ir::Kernel& kernel) {
+  constexpr int64_t kLeastBytes = 6144;
+  Accesses accesses;
+  CollectAccesses(kernel, kernel.body, accesses);
+  return accesses.has_loop || accesses.has_dot || accesses.moved_bytes >= kLeastBytes;
 }
 
 // The fewest rows of a product inside a loop; 0 if there is none.
@@ -128,7 +158,9 @@ int64_t DotCount(const ir::Region& region) {
 
 absl::StatusOr<layout::LayoutKernel> LayOut(const ir::Kernel& given, const Target& target, const GenerateOptions& options) {
   ir::Kernel kernel = pipeline::CarriedOffsets(Legalize(given, target));
-  const int num_warps = WarpsFor(kernel, target);
+  const analysis::AxisFacts facts(kernel, {.trust_signs = options.promises.trust_signs});
+  const RunAccesses runs(kernel, facts);
+  const int num_warps = WarpsFor(kernel, target, runs.LoadsUnaligned());
   if (num_warps < 1 || (num_warps & (num_warps - 1)) != 0 || num_warps * 32 > target.max_threads_per_block) {
     return InvalidAt(kernel.loc, "num_warps is ", num_warps, "; it has to be a power of two between 1 and ", target.max_threads_per_block / 32);
   }
@@ -139,9 +171,9 @@ absl::StatusOr<layout::LayoutKernel> LayOut(const ir::Kernel& given, const Targe
   layout::LayoutOptions layouts;
   layouts.num_warps = kernel.options.num_warps;
   layouts.warpgroups = target.number == 90 && options.wgmma;
-  const analysis::AxisFacts facts(kernel, {.trust_signs = options.promises.trust_signs});
   layouts.access = [&](const ir::Op& op) {
     const analysis::Access access = analysis::AccessOf(kernel, facts, op);
+    if (const std::optional<analysis::Run> run = runs.RunOf(op)) return layout::LayoutOptions::Access{RunAccesses::Widest(kernel, op), run->axis};
     return layout::LayoutOptions::Access{access.vector, access.kind == analysis::AccessKind::kContiguous ? access.axis : -1};
   };
   TILEVM_ASSIGN_OR_RETURN(layout::LayoutKernel laid_out, layout::AssignLayouts(kernel, layouts));
@@ -180,8 +212,10 @@ absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& t
   emit.no_alias = options.promises.no_alias;
   emit.line_directives = options.line_directives;
   emit.loops_run = options.promises.loops_run;
-  emit.begins_early = target.number >= 90;
+  emit.begins_early = target.number >= 90 && MayBeginEarly(kernel.kernel);
   emit.vector = [&](const ir::Op& op) { return VectorOf(kernel, facts, op); };
+  const RunAccesses runs(kernel.kernel, facts);
+  emit.run = [&](const ir::Op& op) { return runs.Of(kernel, op); };
   emit.same_registers = [&](ir::ValueId id) { return SameRegisters(kernel, facts, id); };
   // A split kernel whose other shared memory does not fit beside the rings gets shorter rings.
   int64_t scratch = 0;

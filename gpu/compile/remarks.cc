@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "gpu/compile/run_access.h"
 #include "specializer/analysis/access_plan.h"
 #include "specializer/analysis/axis_facts.h"
 #include "specializer/analysis/boxes.h"
@@ -21,6 +22,7 @@ class Writer {
         target_(target),
         options_(options),
         facts_(kernel.kernel, {.trust_signs = options.promises.trust_signs}),
+        runs_(kernel.kernel, facts_),
         boxes_(kernel.kernel),
         schedule_(Plan(kernel, target, options)) {
     Collect(kernel.kernel.body);
@@ -66,6 +68,12 @@ class Writer {
     if (access.kind == analysis::AccessKind::kUniform) return "one address for all threads";
     if (access.kind == analysis::AccessKind::kGather) return "element by element";
     const int64_t bytes = isa::StorageBytes(isa::DType(TypeOf(op.operands[0]).elem.dtype));
+    if (const std::optional<RunAccess> run = runs_.Of(lk_, op)) {
+      const std::string words = absl::StrCat(run->vector * bytes, " bytes at a time");
+      if (run->run.aligned) return absl::StrCat(words, ", and single elements where the mask ends");
+      return absl::StrCat(words, op.op == Op::kLoad ? ", aligned and shifted together, since rows are not known to be aligned"
+                                                    : ", aligned, shifted through shared memory, and single elements at the ends of rows, which are not known to be aligned");
+    }
     const int64_t vector = lk_.HasLayout(op.operands[0]) ? std::min(access.vector, lk_.LayoutOf(op.operands[0]).ContiguousElements(access.axis)) : access.vector;
     return absl::StrCat(std::min<int64_t>(16, vector * bytes), " bytes at a time");
   }
@@ -146,6 +154,7 @@ class Writer {
   const Target& target_;
   const GenerateOptions& options_;
   const analysis::AxisFacts facts_;
+  const RunAccesses runs_;
   analysis::Boxes boxes_;
   const pipeline::Schedule schedule_;
   std::map<ir::ValueId, std::vector<const ir::Op*>> uses_;

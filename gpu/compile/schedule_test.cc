@@ -44,6 +44,19 @@ TEST(Schedule, NothingRunsAheadWithoutADot) {
   EXPECT_TRUE(ScheduleOf("fused_softmax", *TargetOf("sm_90a")).loops.empty());
 }
 
+// Rows of a softmax whose length is no multiple of 16: 16-bit floats go by aligned words of 16 bytes, four of them a row in each thread; f32 element by element.
+TEST(Emit, RowsThatAreNotAlignedGoByRuns) {
+  for (const auto& [args, ragged] : {std::pair{"*f16/16 *f16/16 i32 i32 i32 =16384", true}, std::pair{"*f16/16 *f16/16 i32/16 i32/16 i32/16 =16384", false},
+                                     std::pair{"*f32/16 *f32/16 i32 i32 i32 =1024", false}}) {
+    const tests::ExampleKernel example = {"fused_softmax", "softmax_kernel", args};
+    absl::StatusOr<Emitted> emitted = Generate(KernelOf(example), *TargetOf("sm_90a"), {});
+    ASSERT_TRUE(emitted.ok()) << emitted.status();
+    EXPECT_EQ(emitted->text.find("RunLoad<f16, L0, 0, 8, 8, false>") != std::string::npos, ragged) << emitted->text;
+    EXPECT_EQ(emitted->text.find("run_store<0, 8, 8, 256,") != std::string::npos, ragged) << emitted->text;
+    EXPECT_EQ(emitted->begins_early, true);
+  }
+}
+
 TEST(Schedule, BothOperandsOfAMatmulRunAhead) {
   for (const Target& target : KnownTargets()) {
     SCOPED_TRACE(target.arch);

@@ -10,5 +10,6 @@
 #include "device/random.cuh"
 #include "device/records.cuh"
 #include "device/reduce.cuh"
+#include "device/runs.cuh"
 #include "device/scan.cuh"
 #include "device/wgmma.cuh"

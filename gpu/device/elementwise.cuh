@@ -48,19 +48,23 @@ template <class T> TV_DEV T truediv(T x, T y) {
 }
 // Many quotients by one divisor y: x * r with r, the rounded 1 / y, and one correction by the remainder, which is exact unless an exponent is extreme. That is the
 // correctly rounded quotient (P. Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990). Whoever divides so looks first at
-// all numbers: y between 2^-32 and 2^32 (positive: a zero keeps its sign), x zero or between 2^-60 and 2^90.
+// all numbers: y between 2^-32 and 2^32 (positive: a zero keeps its sign), x zero or between 2^-60 and 2^90. Small: whether x below 2^-60 has to be looked for.
+// Where the quotient ends as f16 it has not: either way it is below 2^-27 and has the sign of x, a zero there. Large: whether x above 2^90 has to be.
+template <bool Small = true, bool Large = true>
 struct Quotients {
   u32 least = ~0u;  // of the bits of x without the sign, doubled, less 1: zero is the largest
   f32 most = 0;     // of |x|; a NaN is passed over, for its quotient is one in any case
   bool good = true;
   template <class T> TV_DEV void look(T x) {
     const f32 a = to_f32(x);
-    const u32 size = 2 * bits_of(a) - 1;
-    least = size < least ? size : least;
-    asm("max.f32 %0, %0, %1;" : "+f"(most) : "f"(fabsf(a)));
+    if constexpr (Small) {
+      const u32 size = 2 * bits_of(a) - 1;
+      least = size < least ? size : least;
+    }
+    if constexpr (Large) asm("max.f32 %0, %0, %1;" : "+f"(most) : "f"(fabsf(a)));
   }
   template <class T> TV_DEV void by(T y) { good = good && to_f32(y) >= 0x1p-32f && to_f32(y) <= 0x1p32f; }
-  TV_DEV bool ordinary() const { return good && least >= 2 * 0x21800000u - 1 && most <= 0x1p90f; }  // 0x21800000: 2^-60
+  TV_DEV bool ordinary() const { return good && (!Small || least >= 2 * 0x21800000u - 1) && (!Large || most <= 0x1p90f); }  // 0x21800000: 2^-60
 };
 TV_DEV f32 rounded_reciprocal(f32 y) {
   f32 r;

@@ -9,33 +9,9 @@
 
 namespace tv {
 
-// Ordered: whether the scratch may still be read by others, so that a barrier has to come first.
-template <class S, class R, bool Ordered, class F, class T, class L>
-TV_DEV Tile<T, S> reduce(u32 smem, const Tile<T, L>& x, F combine) {
-  // Registers of one slot in a tree: short chains of dependent operations, and the same order everywhere.
-  Tile<T, S> out;
-  if constexpr (S::regs == 1) {
-    T tree[2 * L::regs - 1];
-#pragma unroll
-    for (int r = 0; r < L::regs; ++r) tree[r] = x.v[r];
-#pragma unroll
-    for (int i = 0; i < L::regs - 1; ++i) tree[L::regs + i] = combine(tree[2 * i], tree[2 * i + 1]);
-    out.v[0] = tree[2 * L::regs - 2];
-  } else {
-    constexpr int ways = L::regs / S::regs >= 8 ? 4 : 1;  // chains side by side
-    T part[S::regs][ways];
-    int seen[S::regs] = {};
-#pragma unroll
-    for (int r = 0; r < L::regs; ++r) {
-      const int s = R::slot(r), number = seen[s]++;
-      part[s][number % ways] = number >= ways ? combine(part[s][number % ways], x.v[r]) : x.v[r];
-    }
-#pragma unroll
-    for (int s = 0; s < S::regs; ++s) {
-      if constexpr (ways == 4) out.v[s] = combine(combine(part[s][0], part[s][1]), combine(part[s][2], part[s][3]));
-      else out.v[s] = part[s][0];
-    }
-  }
+// Lanes and warps, from one value for each slot in a thread. Ordered: whether the scratch may still be read by others, so that a barrier has to come first.
+template <class S, class R, bool Ordered, class F, class T>
+TV_DEV Tile<T, S> reduce_threads(u32 smem, Tile<T, S> out, F combine) {
 #pragma unroll
   for (int bit = 4; bit >= 0; --bit) {
     if (R::lanes >> bit & 1) {
@@ -84,10 +60,69 @@ TV_DEV Tile<T, S> reduce(u32 smem, const Tile<T, L>& x, F combine) {
   return out;
 }
 
+template <class S, class R, bool Ordered, class F, class T, class L>
+TV_DEV Tile<T, S> reduce(u32 smem, const Tile<T, L>& x, F combine) {
+  // Registers of one slot in a tree: short chains of dependent operations, and the same order everywhere.
+  Tile<T, S> out;
+  if constexpr (S::regs == 1) {
+    T tree[2 * L::regs - 1];
+#pragma unroll
+    for (int r = 0; r < L::regs; ++r) tree[r] = x.v[r];
+#pragma unroll
+    for (int i = 0; i < L::regs - 1; ++i) tree[L::regs + i] = combine(tree[2 * i], tree[2 * i + 1]);
+    out.v[0] = tree[2 * L::regs - 2];
+  } else {
+    constexpr int ways = L::regs / S::regs >= 8 ? 4 : 1;  // chains side by side
+    T part[S::regs][ways];
+    int seen[S::regs] = {};
+#pragma unroll
+    for (int r = 0; r < L::regs; ++r) {
+      const int s = R::slot(r), number = seen[s]++;
+      part[s][number % ways] = number >= ways ? combine(part[s][number % ways], x.v[r]) : x.v[r];
+    }
+#pragma unroll
+    for (int s = 0; s < S::regs; ++s) {
+      if constexpr (ways == 4) out.v[s] = combine(combine(part[s][0], part[s][1]), combine(part[s][2], part[s][3]));
+      else out.v[s] = part[s][0];
+    }
+  }
+  return reduce_threads<S, R, Ordered>(smem, out, combine);
+}
+// The largest or least of 16-bit floats, widened, over all registers of a thread: two at a time as long as they are narrow, which gives the same number.
+template <class S, class R, bool Ordered, class F, class T, class L>
+TV_DEV Tile<f32, S> reduce_narrow(u32 smem, const Tile<T, L>& x, F combine) {
+  static_assert(S::regs == 1 && L::regs >= 2, "one slot");
+  u32 tree[L::regs - 1];
+#pragma unroll
+  for (int i = 0; i < L::regs / 2; ++i) memcpy(tree + i, x.v + 2 * i, 4);
+#pragma unroll
+  for (int i = 0; i < L::regs / 2 - 1; ++i) tree[L::regs / 2 + i] = F::pairs(T{}, tree[2 * i], tree[2 * i + 1]);
+  T halves[2];
+  memcpy(halves, tree + L::regs - 2, 4);
+  Tile<f32, S> out;
+  out.v[0] = combine(to_f32(halves[0]), to_f32(halves[1]));
+  return reduce_threads<S, R, Ordered>(smem, out, combine);
+}
+
 struct AddOp { template <class T> TV_DEV T operator()(T x, T y) const { return add(x, y); } };
 struct MulOp { template <class T> TV_DEV T operator()(T x, T y) const { return mul(x, y); } };
-struct MaxOp { template <class T> TV_DEV T operator()(T x, T y) const { return maximum<false>(x, y); } };
-struct MinOp { template <class T> TV_DEV T operator()(T x, T y) const { return minimum<false>(x, y); } };
+#define TV_PAIRS(op, type)                                              \
+  static TV_DEV u32 pairs(type, u32 x, u32 y) {                         \
+    u32 out;                                                            \
+    asm(op "." #type "x2 %0, %1, %2;" : "=r"(out) : "r"(x), "r"(y));    \
+    return out;                                                         \
+  }
+struct MaxOp {
+  template <class T> TV_DEV T operator()(T x, T y) const { return maximum<false>(x, y); }
+  TV_PAIRS("max", f16)
+  TV_PAIRS("max", bf16)
+};
+struct MinOp {
+  template <class T> TV_DEV T operator()(T x, T y) const { return minimum<false>(x, y); }
+  TV_PAIRS("min", f16)
+  TV_PAIRS("min", bf16)
+};
+#undef TV_PAIRS
 struct AndOp { template <class T> TV_DEV T operator()(T x, T y) const { return bit_and(x, y); } };
 struct OrOp { template <class T> TV_DEV T operator()(T x, T y) const { return bit_or(x, y); } };
 struct XorOp { template <class T> TV_DEV T operator()(T x, T y) const { return bit_xor(x, y); } };

@@ -5,23 +5,35 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "gpu/emit/records.h"
+#include "specializer/analysis/runs.h"
 #include "specializer/launch/slice.h"
 #include "specializer/layout/assign.h"
 #include "specializer/pipeline/schedule.h"
 
 namespace tilevm::gpu {
 
+// A load or store that goes by words of memory that are not its own vectors (gpu/device/runs.cuh).
+struct RunAccess {
+  analysis::Run run;
+  int64_t vector = 1;    // registers in a row: neighbours in memory
+  int64_t vectors = 1;   // of one run, that follow each other in the registers
+  int64_t threads = 1;   // that have a run, `vector` elements apart in the same register
+};
+
 struct EmitOptions {
   int num_warps = 4;
   // How many registers of a row one access of this load or store may move: addresses contiguous, aligned to that many elements, one mask value for
   // all. 1 is always right.
   std::function<int64_t(const ir::Op&)> vector;
+  // How this load or store goes by runs; none: by `vector`.
+  std::function<std::optional<RunAccess>(const ir::Op&)> run;
   // Bits of the register's number that do not change the value of a tile: two registers that differ in these alone hold the same. 0 is always right.
   std::function<uint32_t(ir::ValueId)> same_registers;
   // No two pointer parameters reach the same memory where one of them is written: the launcher has looked.

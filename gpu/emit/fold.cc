@@ -111,7 +111,7 @@ bool Printer::TakeReduceScratch(int64_t bytes, int64_t* offset) {
   constexpr int64_t kArea = 4096;
   const ScratchState before = scratch_state_;
   const bool second = bytes <= kArea && before == ScratchState::kFirstArea;
-  *offset = UseShared(second ? 2 * kArea : bytes) + (second ? kArea : 0);
+  *offset = UseShared(second ? kArea + bytes : bytes) + (second ? kArea : 0);
   if (bytes <= kArea) scratch_state_ = second ? ScratchState::kSecondArea : ScratchState::kFirstArea;
   return before == ScratchState::kUnused || (bytes <= kArea && before != ScratchState::kUnknown);
 }
@@ -177,8 +177,11 @@ absl::Status Printer::PrintReduce(const ir::Op& op) {
   if (pair) bytes = std::max<int64_t>(8, bytes * 2);
   int64_t scratch = 0;
   const bool ordered = warps != 0 && !TakeReduceScratch(from.warp_count() * to.register_count() * 32 * bytes, &scratch);
-  const std::string input = pair ? absl::StrCat("pack(", Name(op.operands[0]), ", ", Name(op.operands[1]), ")") : Name(op.operands[0]);
-  Line("auto ", made, " = reduce<", LayoutName(to), ", ", table, ", ", ordered ? "true" : "false", ">(", scratch, ", ", input, ", ", functor, "{});");
+  const ir::Op* widened = def_[op.operands[0]];
+  const bool narrow = !pair && (op.StringAttr("kind") == "max" || op.StringAttr("kind") == "min") && to.register_count() == 1 && from.register_count() > 1 &&
+                      widened != nullptr && widened->op == Op::kCast && IsLoadedNarrow(widened->operands[0]);
+  const std::string input = pair ? absl::StrCat("pack(", Name(op.operands[0]), ", ", Name(op.operands[1]), ")") : Name(narrow ? widened->operands[0] : op.operands[0]);
+  Line("auto ", made, " = reduce", narrow ? "_narrow" : "", "<", LayoutName(to), ", ", table, ", ", ordered ? "true" : "false", ">(", scratch, ", ", input, ", ", functor, "{});");
   for (size_t i = 0; i < op.results.size(); ++i) {
     std::string part = pair ? absl::StrCat(i == 0 ? "first_of(" : "second_of(", made, ")") : made;
     if (!IsTile(op.results[i])) part = absl::StrCat("scalar_of(", part, ")");

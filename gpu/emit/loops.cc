@@ -14,6 +14,8 @@
 // *Lazy* values have no variable at all: splats, aranges, index and mask arithmetic over them, and other views of a tile (broadcast, reshape, permute,
 // expand_dims). They are printed where a loop wants a register of them, in a load or store for the first register of each access only. An op that
 // is printed otherwise asks for its operands as variables first (Materialise), which then live to the end of the enclosing C++ block.
+#include <algorithm>
+
 #include "gpu/emit/printer.h"
 #include "specializer/passes/rewriter.h"
 
@@ -101,6 +103,13 @@ bool Printer::IsWidened(const ir::Op& op) const {
   return load != nullptr && load->op == Op::kLoad && (from == isa::DType::kF16 || from == isa::DType::kBF16) && LayoutOf(op.operands[0]).register_count() >= 16;
 }
 
+// A 16-bit float that has a variable as it was loaded.
+bool Printer::IsLoadedNarrow(ir::ValueId id) const {
+  const isa::DType dtype = TypeOf(id).elem.dtype;
+  return (dtype == isa::DType::kF16 || dtype == isa::DType::kBF16) && IsTile(id) && def_[id] != nullptr && def_[id]->op == Op::kLoad &&
+         (options_.schedule == nullptr || options_.schedule->CopyOf(id) == nullptr);
+}
+
 // A reduction reads a variable; where the value stays narrow the variable is for this reduction alone.
 void Printer::NameWide(ir::ValueId id) {
   if (!stay_narrow_ || !IsTile(id) || lazy_[id] == nullptr) return;
@@ -178,6 +187,41 @@ bool Printer::SharesDivisor(const ir::Op& op) const {
   const ir::Op* divisor = def_[op.operands[1]];
   return (dtype == isa::DType::kF32 || dtype == isa::DType::kF16 || dtype == isa::DType::kBF16) && divisor != nullptr &&
          (divisor->op == Op::kSplat || divisor->op == Op::kBroadcast);
+}
+
+// Whether the op is exp(x - max of x) or the like: at most 1, or NaN.
+bool Printer::IsAtMostOne(ir::ValueId id) const {
+  const ir::Op* op = def_[id];
+  if (op == nullptr || (op->op != Op::kExp && op->op != Op::kExp2)) return false;
+  const ir::Op* difference = def_[op->operands[0]];
+  if (difference == nullptr || difference->op != Op::kSub) return false;
+  int64_t axis = -1;  // where the maximum was given its extent back
+  for (const ir::Op* of = def_[difference->operands[1]]; of != nullptr; of = def_[of->operands[0]]) {
+    if (of->op == Op::kReduce) {
+      return of->operands.size() == 1 && of->operands[0] == difference->operands[0] && of->StringAttr("kind") == "max" &&
+             (!IsTile(of->results[0]) || of->IntAttr("axis") == axis);
+    }
+    if (of->op == Op::kExpandDims && axis < 0) axis = of->IntAttr("axis");
+    else if (of->op != Op::kSplat && of->op != Op::kBroadcast && of->op != Op::kConvertLayout) return false;
+  }
+  return false;
+}
+
+// The C++ type that looks at the dividend for all divisions of the list; none of them has to look at all if *looks is false.
+std::string Printer::QuotientsOf(ir::ValueId dividend, absl::Span<const ir::Op* const> divisions, bool* looks) const {
+  bool small = false;
+  for (const ir::Op* division : divisions) {
+    const ir::ValueId result = division->results[0];
+    bool ends_as_f16 = TypeOf(result).elem.dtype == isa::DType::kF16;
+    if (!ends_as_f16 && !uses_[result].empty()) {
+      ends_as_f16 = std::all_of(uses_[result].begin(), uses_[result].end(),
+                                [&](const ir::Op* use) { return use->op == Op::kCast && TypeOf(use->results[0]).elem.dtype == isa::DType::kF16; });
+    }
+    small |= !ends_as_f16;
+  }
+  const bool large = !IsAtMostOne(dividend);
+  *looks = small || large;
+  return absl::StrCat("Quotients<", small ? "true" : "false", ", ", large ? "true" : "false", ">");
 }
 
 std::string Printer::Register(ir::ValueId id, std::map<ir::ValueId, std::string>& locals) {
@@ -281,6 +325,10 @@ void Printer::Flush() {
       Line(Declared(result), ";");
     }
   }
+  if (group.kind == GroupKind::kRunLoad || group.kind == GroupKind::kRunStore) {
+    PrintRunGroup(group);
+    return;
+  }
   std::vector<const ir::Op*> divisions;
   if (group.kind == GroupKind::kCompute) {
     for (const ir::Op* op : group.ops) {
@@ -288,12 +336,14 @@ void Printer::Flush() {
     }
     // Dividends are looked at where they are made: what divides them often waits for a sum of them.
     for (ir::ValueId id : kept) {
+      std::vector<const ir::Op*> by;
       for (const ir::Op* use : uses_[id]) {
-        if (!SharesDivisor(*use) || use->operands[0] != id) continue;
-        quotients_[id] = absl::StrCat("quotients", next_label_++);
-        Line("Quotients ", quotients_[id], ";");
-        break;
+        if (SharesDivisor(*use) && use->operands[0] == id) by.push_back(use);
       }
+      if (by.empty()) continue;
+      Looked& looked = quotients_[id];
+      looked.name = absl::StrCat("quotients", next_label_++);
+      Line(QuotientsOf(id, by, &looked.looks), " ", looked.name, ";");
     }
   }
   if (divisions.empty()) {
@@ -302,15 +352,16 @@ void Printer::Flush() {
   }
   std::string all_ordinary;
   for (const ir::Op* op : divisions) {
-    std::string& quotients = quotients_[op->operands[0]];
+    std::string& quotients = quotients_[op->operands[0]].name;
     const bool looked = !quotients.empty();
+    bool looks = false;
     if (!looked) {
       quotients = absl::StrCat("quotients", next_label_++);
-      Line("Quotients ", quotients, ";");
+      Line(QuotientsOf(op->operands[0], {op}, &looks), " ", quotients, ";");
     }
     OpenRegisterLoop(lk_.layouts[group.layout].register_count(), 1);
     std::map<ir::ValueId, std::string> locals;
-    if (!looked) Line(quotients, ".look(", Register(op->operands[0], locals), ");");
+    if (looks) Line(quotients, ".look(", Register(op->operands[0], locals), ");");
     Line(quotients, ".by(", Register(op->operands[1], locals), ");");
     CloseRegisterLoop();
     absl::StrAppend(&all_ordinary, all_ordinary.empty() ? "" : " && ", quotients, ".ordinary()");
@@ -357,7 +408,7 @@ void Printer::PrintGroup(const Group& group, const std::set<ir::ValueId>& kept) 
       if (kept.count(result) != 0) {
         Line(Name(result), ".v[r] = ", value, ";");
         locals[result] = absl::StrCat(Name(result), ".v[r]");
-        if (auto looked = quotients_.find(result); looked != quotients_.end()) Line(looked->second, ".look(", locals[result], ");");
+        if (auto looked = quotients_.find(result); looked != quotients_.end() && looked->second.looks) Line(looked->second.name, ".look(", locals[result], ");");
       } else {
         Line(ConstType(TypeOf(result).elem), " ", Name(result), " = ", value, ";");
         locals[result] = Name(result);

@@ -171,6 +171,10 @@ absl::Status Printer::PrintLoad(const ir::Op& op) {
          mask == ir::kNoValue ? "true" : Name(mask), ", ", other == ir::kNoValue ? absl::StrCat("zero_of<", type, ">()") : Name(other), ");");
     return absl::OkStatus();
   }
+  if (const std::optional<RunAccess> access = options_.run ? options_.run(op) : std::nullopt; access.has_value() && PrepareRun(*access)) {
+    AddToGroup(op, GroupKind::kRunLoad, result, access->vector * access->vectors);
+    return absl::OkStatus();
+  }
   const int64_t vector = std::min(options_.vector ? options_.vector(op) : 1, LayoutOf(result).register_count());
   AddToGroup(op, GroupKind::kLoad, result, vector);
   return absl::OkStatus();
@@ -200,6 +204,12 @@ absl::Status Printer::PrintStore(const ir::Op& op) {
     Flush();
     Line("store_scalar<", CacheCode(op, true), ", ", EvictCode(op), ">(", Name(pointer), ", ", Name(value), ", ",
          mask == ir::kNoValue ? "true" : Name(mask), ");");
+    return absl::OkStatus();
+  }
+  if (const std::optional<RunAccess> access = options_.run ? options_.run(op) : std::nullopt; access.has_value() && PrepareRun(*access)) {
+    if (!access->run.aligned) Flush();  // each goes through shared memory by itself
+    AddToGroup(op, GroupKind::kRunStore, value, access->vector * access->vectors);
+    if (!access->run.aligned) Flush();
     return absl::OkStatus();
   }
   const int64_t vector = std::min(options_.vector ? options_.vector(op) : 1, LayoutOf(value).register_count());

@@ -75,7 +75,7 @@ class Printer {
   std::string ThreadIndexOf(const layout::LinearLayout& layout);  // variable that holds L::thread()
 
   // --- loops.cc ---
-  enum class GroupKind : uint8_t { kCompute, kPairs, kLoad, kStore };
+  enum class GroupKind : uint8_t { kCompute, kPairs, kLoad, kStore, kRunLoad, kRunStore };
   struct Group {                                          // ops that will share a register loop
     GroupKind kind = GroupKind::kCompute;
     int layout = -1;
@@ -91,7 +91,10 @@ class Printer {
   std::string VariableOf(const ir::Op& op, std::map<ir::ValueId, std::string>& locals);
   std::string RegisterExpression(const ir::Op& op, std::map<ir::ValueId, std::string>& locals);
   bool SharesDivisor(const ir::Op& op) const;
+  bool IsAtMostOne(ir::ValueId id) const;
+  std::string QuotientsOf(ir::ValueId dividend, absl::Span<const ir::Op* const> divisions, bool* looks) const;
   bool IsWidened(const ir::Op& op) const;
+  bool IsLoadedNarrow(ir::ValueId id) const;
   void NameWide(ir::ValueId id);
   void ForgetWide();
   void OpenRegisterLoop(int64_t registers, int64_t step);
@@ -99,6 +102,12 @@ class Printer {
   void AddToGroup(const ir::Op& op, GroupKind kind, ir::ValueId tile, int64_t vector);
   void PrintGroup(const Group& group, const std::set<ir::ValueId>& kept);
   void Flush();                                           // prints the loop of the group, if there is one
+
+  // --- runs.cc ---
+  bool PrepareRun(const RunAccess& access);
+  std::string Unstretched(ir::ValueId id, const layout::LinearLayout& stretched, const std::vector<const ir::Op*>& views, std::map<ir::ValueId, std::string>& locals);
+  std::string RunCount(const RunAccess& access, const layout::LinearLayout& layout, const std::string& place, std::map<ir::ValueId, std::string>& locals);
+  void PrintRunGroup(const Group& group);
 
   // --- pipelines.cc ---
   std::string BufferTable(const layout::LinearLayout& layout, const layout::SharedLayout& shared, int elem_bytes);
@@ -251,7 +260,11 @@ class Printer {
   bool stay_narrow_ = false;                              // of the region being printed
   std::vector<Wide> wide_;                                // names to give back after the reduction
   std::set<ir::ValueId> widened_;                         // narrow tiles read since the last reduction
-  std::map<ir::ValueId, std::string> quotients_;          // what has looked at a dividend where it was made
+  struct Looked {
+    std::string name;
+    bool looks = false;
+  };
+  std::map<ir::ValueId, Looked> quotients_;               // what has looked at a dividend where it was made
   bool ordinary_ = false;                                 // the loop being printed divides numbers that were looked at before
   std::map<std::string, std::string> thread_indices_;     // by layout name
   std::string prologue_;                                  // first lines of the kernel

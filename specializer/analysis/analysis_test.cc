@@ -1,6 +1,7 @@
 // Facts of address and mask arithmetic, by kernels built by hand.
 #include "gtest/gtest.h"
 #include "specializer/analysis/access_plan.h"
+#include "specializer/analysis/runs.h"
 #include "specializer/ir/builder.h"
 
 namespace tilevm::analysis {
@@ -68,6 +69,33 @@ TEST_F(AnalysisTest, RowsOfAMatrix) {
   Emit(Op::kLoad, isa::TileType(DType::kF16, {32, 64}), {pointers});
   Finish();
   EXPECT_EQ(PrintAccessPlan(kernel_), "load tile<32x64xptr<f16>>: contiguous along 1, contiguity 64, vector 8, mask 64\n");
+}
+
+TEST_F(AnalysisTest, RunsEndWhereTheirMaskDoes) {
+  const ValueId p = Param(isa::PointerType(DType::kF16), 2), even = Param(isa::PointerType(DType::kF16), 16), n = Param(isa::ScalarType(DType::kI32), 1);
+  const ValueId lanes = Arange(64), bound = Splat(n, {64});
+  const ValueId pointers = Emit(Op::kPtrAdd, Type{{DType::kF16, true}, {64}}, {Splat(p, {64}), lanes});
+  const ValueId aligned = Emit(Op::kPtrAdd, Type{{DType::kF16, true}, {64}}, {Splat(even, {64}), lanes});
+  const ValueId below = Lt(lanes, bound), from = Lt(bound, lanes);
+  for (ValueId mask : {below, Like(Op::kBitAnd, {below, Splat(Emit(Op::kLt, isa::ScalarType(DType::kI1), {n, n}), {64})}), from, Like(Op::kBitAnd, {below, from})}) {
+    Emit(Op::kLoad, isa::TileType(DType::kF16, {64}), {mask == below ? pointers : aligned, mask});
+  }
+  Finish();
+  const AxisFacts facts(kernel_);
+  const Runs runs(kernel_, facts);
+  std::vector<std::optional<analysis::Run>> found;
+  for (const ir::Op& op : kernel_.body.ops) {
+    if (op.op == Op::kLoad) found.push_back(runs.Of(op));
+  }
+  ASSERT_EQ(found.size(), 4u);
+  ASSERT_TRUE(found[0].has_value());
+  EXPECT_FALSE(found[0]->aligned);
+  EXPECT_EQ(found[0]->length, 64);
+  EXPECT_EQ(found[0]->masks[0].first, lanes);
+  ASSERT_TRUE(found[1].has_value());
+  EXPECT_TRUE(found[1]->aligned);
+  EXPECT_EQ(found[1]->masks.size(), 2u);
+  EXPECT_FALSE(found[2].has_value() || found[3].has_value()) << "a mask that begins inside of a run";
 }
 
 TEST_F(AnalysisTest, LoopsKeepWhatEveryIterationKeeps) {

@@ -191,7 +191,7 @@ says out '__global__ void __launch_bounds__(128) add_kernel('
 check "inspect slice" 0 "$tilevm" inspect --stage slice --arch sm_80 "${inspected[@]}"
 says out "nothing has to hold"
 check "inspect remarks" 0 "$tilevm" inspect --remarks --arch sm_90a "${inspected[@]}"
-says out "remark: load x from x_ptr tile<1024xf32>: into registers, 4 bytes at a time"
+says out "remark: load x from x_ptr tile<1024xf32>: into registers, 16 bytes at a time, and single elements where the mask ends"
 check "inspect for no GPU" 2 "$tilevm" inspect --stage cuda --arch sm_70 "${inspected[@]}"
 says err "unknown architecture 'sm_70'"
 for verb in ls stats verify gc clear; do

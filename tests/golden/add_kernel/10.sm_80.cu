@@ -1,13 +1,13 @@
 #include "device/all.cuh"
 using namespace tv;
-struct L0 {  // [1024] reg 128 256 512 lane 1 2 4 8 16 warp 32 64
+struct L0 {  // [1024] reg 1 2 512 lane 4 8 16 32 64 warp 128 256
   static constexpr int rank = 1, regs = 8, reg_bits = 3;
   static constexpr bool disjoint = true;
-  static constexpr u32 reg[3] = {128, 256, 512};
+  static constexpr u32 reg[3] = {1, 2, 512};
   static constexpr int shift[1] = {0};
   static constexpr u32 mask[1] = {1023};
-  static TV_DEV u32 thread() { return (threadIdx.x & 127); }
-  static TV_DEV u32 at(u32 thread, int r) { return thread + (((r) << 7)); }
+  static TV_DEV u32 thread() { return ((threadIdx.x & 127) << 2); }
+  static TV_DEV u32 at(u32 thread, int r) { return thread + ((r & 3) | ((r >> 2) << 9)); }
 };
 extern "C" __global__ void __launch_bounds__(128) add_kernel(f32* x_ptr, f32* y_ptr, f32* output_ptr, i32 n_elements) {
   const u32 thread_L0 = L0::thread();
@@ -18,21 +18,25 @@ extern "C" __global__ void __launch_bounds__(128) add_kernel(f32* x_ptr, f32* y_
   const i32 block_start = mul(pid, v5);
   Tile<f32, L0> x;
   Tile<f32, L0> y;
+#line 19 "f0"
+  RunLoad<f32, L0, 0, 4, 2, true> x_run;
+#line 20 "f0"
+  RunLoad<f32, L0, 0, 4, 2, true> y_run;
   #pragma unroll
-  for (int r = 0; r < 8; r += 1) {
+  for (int r = 0; r < 8; r += 8) {
+    const int place0 = run_place<L0, 0, 1024>(thread_L0, r);
 #line 15 "f0"
     const i32 v7 = static_cast<i32>(L0::at(thread_L0, r));
     const i32 offsets = add(block_start, v7);
 #line 19 "f0"
     f32* const v13 = ptr_add(x_ptr, offsets);
-#line 17 "f0"
-    const bool mask = lt(offsets, n_elements);
-#line 19 "f0"
-    load<1, 0, 0>(x.v + r, v13, mask);
+    x_run.issue<0, 0>(r, v13, place0, run_below<false, 1024>(sub(offsets, static_cast<i32>(place0)), n_elements));
 #line 20 "f0"
     f32* const v16 = ptr_add(y_ptr, offsets);
-    load<1, 0, 0>(y.v + r, v16, mask);
+    y_run.issue<0, 0>(r, v16, place0, run_below<false, 1024>(sub(offsets, static_cast<i32>(place0)), n_elements));
   }
+  x_run.take(x.v, zero_of<f32>());
+  y_run.take(y.v, zero_of<f32>());
 #line 23 "f0"
   Tile<f32, L0> output;
   #pragma unroll
@@ -40,17 +44,16 @@ extern "C" __global__ void __launch_bounds__(128) add_kernel(f32* x_ptr, f32* y_
 #line 22 "f0"
     output.v[r] = add(x.v[r], y.v[r]);
   }
+#line 23 "f0"
   #pragma unroll
-  for (int r = 0; r < 8; r += 1) {
+  for (int r = 0; r < 8; r += 8) {
+    const int place1 = run_place<L0, 0, 1024>(thread_L0, r);
 #line 15 "f0"
     const i32 v7 = static_cast<i32>(L0::at(thread_L0, r));
     const i32 offsets = add(block_start, v7);
 #line 23 "f0"
     f32* const v20 = ptr_add(output_ptr, offsets);
-#line 17 "f0"
-    const bool mask = lt(offsets, n_elements);
-#line 23 "f0"
-    store<1, 0, 0>(v20, output.v + r, mask);
+    run_store_aligned<0, 4, 2, 0, 0, L0>(r, v20, output.v, place1, run_below<false, 1024>(sub(offsets, static_cast<i32>(place1)), n_elements));
   }
 #line 7 "f0"
 }
