@@ -55,9 +55,11 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
   Line(type, " ", iv, " = ", Name(op.operands[0]), ";");
   Line("u64 ", trips, " = trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, ");");
   // Merged programs go on together until the last of them is done.
-  const bool differ = Merged() && roles().varies.count(op.operands[1]) != 0;
-  if (differ) PrintUnion(op, numbered("most"));
-  if (differ) Line("const u64 ", numbered("drained"), " = ", numbered("most"), " - ", trips, ";");
+  const bool differ = BoundsDiffer(op), begins_differ = differ && roles().varies.count(op.operands[0]) != 0;
+  if (differ) PrintUnion(op, numbered("first"), numbered("most"));
+  const std::string before_own = numbered("before"), after_own = numbered("drained");
+  if (begins_differ) Line("const u64 ", before_own, " = ", trips, " == 0 ? ", numbered("most"), " : static_cast<u64>((", iv, " - ", numbered("first"), ") / ", step, ");");
+  if (differ) Line("const u64 ", after_own, " = ", numbered("most"), " - ", trips, begins_differ ? " - " + before_own : "", ";");
   const bool counted = split && roles().trips.count(body.args[0]) != 0;
   if (counted) Line("i32 ", iv, "_trip = 0;");
   int64_t outer_scratch = scratch_;
@@ -135,6 +137,25 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
   };
   if (turns && prologue_.find("turn_begin") == std::string::npos) absl::StrAppend(&prologue_, "  turn_begin<", roles().groups, ">();\n");
 
+  // Iterations that only other programs take part in.
+  const auto drain = [&](const std::string& count) {
+    Line("#pragma unroll 1");
+    Line("for (u64 left = ", count, "; left != 0; --left) {");
+    ++depth_;
+    for (int ring : first_rings) Line("ring", ring, ".wait_full();");
+    if (turns) Line("turn_take<", roles().groups, ">();");
+    pass();
+    for (const auto* rings : {&first_rings, &second_rings}) {
+      for (int ring : *rings) {
+        if (rings == &second_rings) Line("ring", ring, ".wait_full();");
+        release(ring);
+        Line("ring", ring, ".advance();");
+      }
+    }
+    --depth_;
+    Line("}");
+  };
+  if (begins_differ) drain(before_own);
   Line("if (", trips, " != 0) {");
   ++depth_;
   TILEVM_RETURN_IF_ERROR(start_first());
@@ -217,23 +238,7 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
   end_second();
   --depth_;
   Line("}");
-  if (differ) {
-    Line("#pragma unroll 1");
-    Line("for (u64 left = ", numbered("drained"), "; left != 0; --left) {");
-    ++depth_;
-    for (int ring : first_rings) Line("ring", ring, ".wait_full();");
-    if (turns) Line("turn_take<", roles().groups, ">();");
-    pass();
-    for (const auto* rings : {&first_rings, &second_rings}) {
-      for (int ring : *rings) {
-        if (rings == &second_rings) Line("ring", ring, ".wait_full();");
-        release(ring);
-        Line("ring", ring, ".advance();");
-      }
-    }
-    --depth_;
-    Line("}");
-  }
+  if (differ) drain(after_own);
   for (const pipeline::PartialSum& sum : delay.partial) Line("add_lanes<", sum.lanes, ">(", Name(op.results[sum.carried]), ");");
   if (!split) Line("copies_wait<0>();");
   scratch_ = outer_scratch;

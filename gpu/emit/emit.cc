@@ -27,7 +27,7 @@ bool IsReserved(const std::string& name) {
   // What the emitter numbers: ring0, b12, words3_0.
   static const auto* const kNumbered = new std::set<std::string>{
       "a", "add", "b", "changed", "copies", "drained", "go", "group", "kind", "late", "left", "map", "mapped", "most", "none", "old", "part", "put", "quotients",
-      "record", "reduced", "ring", "scalar", "slot", "take", "trips", "words", "work"};
+      "before", "first", "record", "reduced", "ring", "scalar", "slot", "take", "trips", "words", "work"};
   const size_t digits = name.find_first_of("0123456789");
   if (digits != std::string::npos && kNumbered->count(name.substr(0, digits)) != 0) return true;
   return kWords->count(name) != 0;

@@ -132,13 +132,25 @@ void Printer::PrintEachMember(const std::vector<ir::ValueId>& needed, const std:
   Line("}");
 }
 
-void Printer::PrintUnion(const ir::Op& loop, const std::string& all) {
+void Printer::PrintUnion(const ir::Op& loop, const std::string& first, const std::string& all) {
   const std::string type = CudaType(TypeOf(loop.regions[0].args[0]).elem);
-  const std::string step = loop.FindAttr("step") != nullptr ? absl::StrCat(loop.IntAttr("step")) : Name(loop.operands[2]);
+  const std::string step = absl::StrCat("static_cast<", type, ">(", loop.FindAttr("step") != nullptr ? absl::StrCat(loop.IntAttr("step")) : Name(loop.operands[2]), ")");
+  Line(type, " ", first, " = ", Name(loop.operands[0]), ";");
   Line("u64 ", all, " = 0;");
-  PrintEachMember({loop.operands[1]}, [&] {
-    Line("const u64 count = trip_count<", type, ">(", Name(loop.operands[0]), ", ", Name(loop.operands[1]), ", static_cast<", type, ">(", step, "));");
-    Line("if (count > ", all, ") ", all, " = count;");
+  PrintEachMember({loop.operands[0], loop.operands[1]}, [&] {
+    const std::string low = Name(loop.operands[0]);
+    Line("const u64 count = trip_count<", type, ">(", low, ", ", Name(loop.operands[1]), ", ", step, ");");
+    if (roles().varies.count(loop.operands[0]) == 0) {
+      Line("if (count > ", all, ") ", all, " = count;");
+      return;
+    }
+    // Steps are positive here, and the beginnings whole steps apart.
+    Line("if (count != 0 && (", all, " == 0 || ", low, " < ", first, ")) {");
+    Line("  if (", all, " != 0) ", all, " += static_cast<u64>((", first, " - ", low, ") / ", step, ");");
+    Line("  ", first, " = ", low, ";");
+    Line("}");
+    Line("const u64 ends = static_cast<u64>((", low, " - ", first, ") / ", step, ") + count;");
+    Line("if (count != 0 && ends > ", all, ") ", all, " = ends;");
   });
 }
 
@@ -227,8 +239,12 @@ absl::Status Printer::PrintProducerFor(const ir::Op& op, const pipeline::Loop* p
   const std::string step = op.FindAttr("step") != nullptr ? absl::StrCat(op.IntAttr("step")) : Name(op.operands[2]);
   Line(type, " ", iv, " = ", Name(op.operands[0]), ";");
   Line("i32 ", trip, " = 0;");
-  const bool differ = Merged() && roles().varies.count(op.operands[1]) != 0;
-  if (differ) PrintUnion(op, left + "_most");
+  const bool differ = BoundsDiffer(op);
+  if (differ) PrintUnion(op, left + "_first", left + "_most");
+  if (differ && roles().varies.count(op.operands[0]) != 0) {
+    Line(trip, " = static_cast<i32>((", left, "_first - ", iv, ") / static_cast<", type, ">(", step, "));");
+    Line(iv, " = ", left, "_first;");
+  }
   Line("#pragma unroll 1");
   Line("for (u64 ", left, " = ", differ ? left + "_most" : absl::StrCat("trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, ")"), "; ", left, " != 0; --", left, ", ++", trip, ", ", iv, " = add(", iv,
        ", static_cast<", type, ">(", step, "))) {");

@@ -512,6 +512,12 @@ std::string Boxes::Why(const ir::Op& access) const {
   return std::string(state_->FoundOf(access).status().message());
 }
 
+std::optional<Polynomial> Boxes::ScalarOf(ValueId id) const {
+  const Affine* value = state_->values.Of(id);
+  if (value == nullptr || value->base != kNoValue) return std::nullopt;
+  return value->value;
+}
+
 bool Boxes::CanTurn(const ir::Op& load) const {
   if (Of(load) == nullptr || load.op != Op::kLoad) return false;
   const Found& found = *state_->FoundOf(load);

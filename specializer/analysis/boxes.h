@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,8 @@ class Boxes {
   // Of a load or store of the kernel; null if it is none, and then Why says what stands against it ("the mask is not a bound on a coordinate").
   const Box* Of(const ir::Op& access) const;
   std::string Why(const ir::Op& access) const;
+  // A scalar of the kernel in the terms that starts of boxes are written in; nullopt for what is no polynomial.
+  std::optional<Polynomial> ScalarOf(ir::ValueId id) const;
 
   // The access will be done by a tensor map with this box (elements, by dim of Box::dims) and swizzle: adds its checks and its map to the slice. Returns
   // the map's index. may_repack: a load in a loop, whose array the launcher may copy to aligned rows first if it is read many times (Slice::TensorMap).

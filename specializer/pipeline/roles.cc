@@ -118,14 +118,22 @@ class Splitter {
       if (!loop.delay.has_value() || place_.at(&op) != nullptr) return Refuse("a loop is not of the kind that merged programs share");
       const int64_t first = out_.wgmma.at(loop.delay->first).n, second = out_.wgmma.at(loop.delay->second).n;
       if (first / 2 + first / 4 + second / 2 > kProductRegisters[programs_]) return Refuse("the products of ", programs_, " programs do not fit the registers");
-      if (Varies(op.operands[0]) || Varies(op.operands[2])) return Refuse("a loop begins elsewhere in each program");
+      if (Varies(op.operands[2])) return Refuse("a loop has another step in each program");
+      analysis::Polynomial begins;  // the part of the lower bound that differs between programs
+      int64_t step = 1;
+      if (Varies(op.operands[0])) {
+        const std::optional<analysis::Polynomial> lower = options_.boxes->ScalarOf(op.operands[0]);
+        const ir::Op* by = op.FindAttr("step") == nullptr ? Def(op.operands[2]) : nullptr;
+        if (!lower.has_value() || by == nullptr || by->op != Op::kConst || by->IntAttr("value") <= 0) return Refuse("a loop begins elsewhere in each program");
+        step = by->IntAttr("value");
+        begins = VaryingPart(*lower);
+        for (const auto& [factors, coefficient] : begins.terms) {
+          if (coefficient % step != 0) return Refuse("a loop begins elsewhere in each program, not whole steps away");
+        }
+      }
       for (const Copy& copy : loop.copies) {
         for (const analysis::BoxDim& dim : options_.boxes->Of(*Def(copy.value))->dims) {
-          for (const auto& [factors, coefficient] : dim.start.terms) {
-            for (const analysis::Factor& factor : factors) {
-              if (factor.value != loop.induction && !factor.trip && Varies(factor.value)) return Refuse("each program reads other boxes");
-            }
-          }
+          if (!SameByPlace(dim.start, loop.induction, begins, step)) return Refuse("each program reads other boxes");
         }
       }
     }
@@ -140,6 +148,29 @@ class Splitter {
       if (Varies(id)) roles.varies.insert(id);
     }
     if (!roles.persistent) Refuse("programs may wait for each other");
+  }
+  analysis::Polynomial VaryingPart(const analysis::Polynomial& p) {
+    analysis::Polynomial out;
+    for (const auto& term : p.terms) {
+      if (std::any_of(term.first.begin(), term.first.end(), [&](const analysis::Factor& f) { return !f.trip && Varies(f.value); })) out.terms.insert(term);
+    }
+    return out;
+  }
+  // Whether a coordinate is the same in all programs where their induction variables are: it moves by `each` an iteration, and differs by as much where one
+  // program begins a step after another.
+  bool SameByPlace(const analysis::Polynomial& start, ValueId induction, const analysis::Polynomial& begins, int64_t step) {
+    const analysis::Factor trip{induction, true};
+    int64_t each = 0;
+    for (const auto& [factors, coefficient] : start.terms) {
+      if (std::find(factors.begin(), factors.end(), trip) == factors.end()) continue;
+      if (factors.size() == 1) each = coefficient;
+      else if (!begins.terms.empty()) return false;
+    }
+    analysis::Polynomial expected;
+    for (const auto& [factors, coefficient] : begins.terms) {
+      if (each != 0) expected.terms[factors] = coefficient / step * each;
+    }
+    return VaryingPart(start).terms == expected.terms;
   }
   // Whether a scalar depends on program_id(0).
   bool Varies(ValueId id) {

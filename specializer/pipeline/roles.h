@@ -20,9 +20,9 @@
 //
 // Merged programs: where one program is one warpgroup and its loops are of the kind that delay.h runs under itself, a CTA runs two or three programs that follow
 // each other along axis 0 side by side, each on a warpgroup of its own, if they read the same boxes (attention: other queries, the same keys): the boxes are
-// copied once, and one program's products run under another's exponentials. Conditions: the copies of all loops, and where the loops begin, do not depend on
-// program_id(0); where they end may: the producer goes on to the last of the ends, and a program that is done only releases slots (*drains*) until then. No
-// atomics. Where the grid's extent is not a multiple, the last programs run twice, and the second time store nothing.
+// copied once, and one program's products run under another's exponentials. Conditions: a box of a loop is the same for all of them where the
+// induction variable is. Where loops begin and end may differ, whole steps apart: the producer goes from the first beginning to the last end, and a program
+// that has not begun or is done only releases slots (*drains*). No atomics. Where the grid's extent is not a multiple, the last programs run twice, and the second time store nothing.
 #ifndef TILEVM_SPECIALIZER_PIPELINE_ROLES_H_
 #define TILEVM_SPECIALIZER_PIPELINE_ROLES_H_
 
