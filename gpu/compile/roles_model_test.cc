@@ -1,0 +1,185 @@
+// Split kernels run by the interpreter (specializer/pipeline/roles_model.h): the producer's slice, the order of slots on both sides and what merged programs share
+// give the bits of the kernel as it was, and checked mode sees no race.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "frontends/triton/compile.h"
+#include "gpu/compile/generate.h"
+#include "isa/eval.h"
+#include "specializer/passes/passes.h"
+#include "specializer/pipeline/roles_model.h"
+#include "tests/example_kernels.h"
+#include "vm/interp/interp.h"
+
+namespace tilevm::gpu {
+namespace {
+
+ir::Kernel Typed(const tests::ExampleKernel& example, const absl::StatusOr<isa::Module>& module, int num_warps) {
+  EXPECT_TRUE(module.ok()) << module.status();
+  absl::StatusOr<ir::Kernel> typed = tests::SpecializeExample(example, *module);
+  EXPECT_TRUE(typed.ok()) << typed.status();
+  typed->options.num_warps = num_warps;
+  absl::StatusOr<ir::Kernel> kernel = specializer::RunPasses(*std::move(typed));
+  EXPECT_TRUE(kernel.ok()) << kernel.status();
+  return *std::move(kernel);
+}
+
+// Values of the parameters that are no pointers, by name; pointers get arrays of `elements` numbers between -2 and 2, the last one is the output.
+struct Launch {
+  std::map<std::string, int64_t> ints;
+  std::map<std::string, double> floats;
+  int64_t elements = 0;
+  std::array<int64_t, 3> grid = {1, 1, 1};
+};
+
+void ExpectSameBits(const ir::Kernel& kernel, const Launch& launch, int programs, int64_t ctas) {
+  const Target target = *TargetOf("sm_90a");
+  absl::StatusOr<layout::LayoutKernel> laid_out = LayOut(kernel, target, {});
+  ASSERT_TRUE(laid_out.ok()) << laid_out.status();
+  const pipeline::Schedule schedule = Plan(*laid_out, target, {});
+  ASSERT_GT(schedule.roles.groups, 0) << schedule.why_no_roles;
+  ASSERT_EQ(schedule.roles.programs, programs);
+  const absl::StatusOr<pipeline::RolesModel> model = pipeline::ModelRoles(*laid_out, schedule, launch.grid, ctas);
+  ASSERT_TRUE(model.ok()) << model.status();
+  ASSERT_TRUE(ir::Verify(model->kernel).ok()) << ir::Verify(model->kernel);
+
+  std::vector<std::vector<uint8_t>> outputs;
+  for (const bool modelled : {false, true}) {
+    const ir::Kernel* const run = modelled ? &model->kernel : &laid_out->kernel;
+    std::mt19937 random(7);
+    std::vector<std::vector<uint8_t>> memory;
+    std::vector<vm::Buffer> buffers;
+    std::vector<vm::Arg> args;
+    size_t output = 0;
+    for (size_t i = 0; i < run->params.size(); ++i) {
+      const ir::Param& param = run->params[i];
+      const isa::ElemType type = run->TypeOf(param.value).elem;
+      const size_t own = laid_out->kernel.params.size();
+      if (type.pointer) {
+        const int64_t elements = i < own ? launch.elements : model->memory[i - own].elements, bytes = isa::StorageBytes({type.dtype, false});
+        memory.emplace_back(static_cast<size_t>(elements * bytes), uint8_t{0});
+        for (int64_t k = 0; i < own && k < elements; ++k) {
+          const uint64_t bits = isa::ScalarFromDouble(type.dtype, static_cast<int>(random() % 33) / 8.0 - 2).bits;
+          std::memcpy(memory.back().data() + k * bytes, &bits, static_cast<size_t>(bytes));
+        }
+        if (i < own) output = memory.size() - 1;
+        args.push_back(vm::Arg::InBuffer(static_cast<int32_t>(memory.size()) - 1));
+      } else if (isa::IsFloat(type.dtype)) {
+        args.push_back(vm::Arg::Float(type.dtype, launch.floats.at(param.name)));
+      } else {
+        args.push_back(vm::Arg::Int(type.dtype, launch.ints.at(param.name)));
+      }
+    }
+    for (size_t i = 0, m = 0; i < run->params.size(); ++i) {
+      const isa::ElemType type = run->TypeOf(run->params[i].value).elem;
+      if (!type.pointer) continue;
+      vm::Buffer buffer;
+      buffer.data = memory[m].data();
+      buffer.bytes = static_cast<int64_t>(memory[m].size());
+      buffer.dtype = type.dtype;
+      buffer.name = run->params[i].name;
+      buffers.push_back(buffer);
+      ++m;
+    }
+    vm::RunOptions options;
+    for (size_t axis = 0; axis < 3; ++axis) options.grid[axis] = modelled ? model->grid[axis] : launch.grid[axis];
+    options.checked = modelled;
+    const auto result = vm::Run(*run, args, buffers, options);
+    ASSERT_TRUE(result.ok()) << result.status();
+    for (const vm::Report& report : result->reports) EXPECT_TRUE(report.note) << report.message;
+    outputs.push_back(memory[output]);
+  }
+  EXPECT_TRUE(outputs[0] == outputs[1]);
+}
+
+Launch AttentionLaunch(int64_t n, int64_t d, int64_t rows) {
+  Launch out;
+  out.elements = 2 * n * d;
+  out.grid = {(n + rows - 1) / rows, 2, 1};
+  for (const char* t : {"q", "k", "v", "o"}) {
+    out.ints[absl::StrCat("stride_", t, "z")] = 2 * n * d;
+    out.ints[absl::StrCat("stride_", t, "h")] = n * d;
+    out.ints[absl::StrCat("stride_", t, t == std::string("k") || t == std::string("v") ? "n" : "m")] = d;
+  }
+  out.ints["H"] = 2;
+  out.ints["N_CTX"] = n;
+  out.floats["scale"] = 0.125;
+  return out;
+}
+constexpr char kStrides[] = "*f16/16 *f16/16 *f16/16 *f16/16 f32 i32/16 i32/16 i32/16 =1 i32/16 i32/16 i32/16 =1 i32/16 i32/16 i32/16 =1 i32/16 i32/16 i32/16 =1 i32 i32/16 ";
+
+TEST(RolesModel, AttentionOfMergedProgramsAndOfTwoWarpgroups) {
+  for (const char* causal : {"False", "True"}) {
+    SCOPED_TRACE(causal);
+    const std::string merged = absl::StrCat(kStrides, "=64 =64 =64 =", causal), whole = absl::StrCat(kStrides, "=64 =128 =64 =", causal);
+    const tests::ExampleKernel short_head = {"flash_attention", "flash_attention_kernel", merged.c_str()}, two = {"flash_attention", "flash_attention_kernel", whole.c_str()};
+    // Five programs a head in sets of three: one place is left over.
+    ExpectSameBits(Typed(short_head, tests::CompileExample(short_head), 4), AttentionLaunch(272, 64, 64), 3, 2);
+    ExpectSameBits(Typed(two, tests::CompileExample(two), 8), AttentionLaunch(272, 64, 128), 1, 2);
+  }
+}
+
+TEST(RolesModel, LoopsThatBeginElsewhereInEachProgram) {
+  const absl::StatusOr<isa::Module> module = triton::CompileTriton(R"(import triton
+import triton.language as tl
+
+
+@triton.jit
+def part(acc, top, q, k, v, head, low, high, i, d, BN: tl.constexpr, D: tl.constexpr, DIAGONAL: tl.constexpr):
+    offset = head + low
+    for start in range(low, high, BN):
+        j = tl.arange(0, BN)
+        tk = tl.load(k + (offset + j[:, None]) * D + d[None, :])
+        tv = tl.load(v + (offset + j[:, None]) * D + d[None, :])
+        s = tl.dot(q, tl.trans(tk))
+        if DIAGONAL:
+            s = tl.where(i[:, None] >= start + j[None, :], s, float('-inf'))
+        now = tl.maximum(top, tl.max(s, 1))
+        p = tl.exp2(s - now[:, None])
+        acc = tl.dot(p.to(tv.dtype), tv, acc * tl.exp2(top - now)[:, None])
+        top = now
+        offset += BN
+    return acc, top
+
+
+@triton.jit
+def kernel(q, k, v, o, N, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr):
+    pid = tl.program_id(0)
+    i = pid * BM + tl.arange(0, BM)
+    d = tl.arange(0, D)
+    head = tl.program_id(1) * N
+    tq = tl.load(q + (head + i[:, None]) * D + d[None, :])
+    top = tl.full([BM], float('-inf'), tl.float32)
+    acc = tl.zeros([BM, D], tl.float32)
+    acc, top = part(acc, top, tq, k, v, head, 0, pid * BM, i, d, BN, D, False)
+    acc, top = part(acc, top, tq, k, v, head, pid * BM, (pid + 1) * BM, i, d, BN, D, True)
+    tl.store(o + (head + i[:, None]) * D + d[None, :], acc)
+)",
+                                                                    "two_loops.py");
+  for (const char* block : {"64", "32"}) {
+    SCOPED_TRACE(block);
+    const std::string signature = absl::StrCat("*f16/16 *f16/16 *f16/16 *f32/16 i32/16 =64 =", block, " =64");
+    Launch launch;
+    launch.elements = 2 * 256 * 64;
+    launch.grid = {4, 2, 1};
+    launch.ints["N"] = 256;
+    ExpectSameBits(Typed({"", "kernel", signature.c_str()}, module, 4), launch, 3, 3);
+  }
+}
+
+TEST(RolesModel, MatmulWithMoreProgramsThanBlocks) {
+  const tests::ExampleKernel example = {"matmul_autotune", "matmul_kernel",
+                                        "*f16/16 *f16/16 *f16/16 i32/16 i32/16 i32/16 i32/16 =1 i32/16 =1 i32/16 =1 =128 =128 =64 =8"};
+  Launch launch;
+  launch.elements = 272 * 272;
+  launch.grid = {9, 1, 1};
+  for (const char* name : {"M", "N", "K", "stride_am", "stride_bk", "stride_cm"}) launch.ints[name] = 272;
+  ExpectSameBits(Typed(example, tests::CompileExample(example), 8), launch, 1, 2);
+}
+
+}  // namespace
+}  // namespace tilevm::gpu

@@ -1,0 +1,561 @@
+#include "specializer/pipeline/roles_model.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "specializer/ir/builder.h"
+
+namespace tilevm::pipeline {
+namespace {
+
+using ir::kNoValue;
+using ir::ValueId;
+using isa::DType;
+using isa::Op;
+
+// What the values of the kernel are in a place of the model, and which program it runs.
+struct Scope {
+  std::map<ValueId, ValueId> values;
+  ValueId index[3] = {kNoValue, kNoValue, kNoValue};
+};
+
+class Modeller {
+ public:
+  Modeller(const layout::LayoutKernel& kernel, const Schedule& schedule, const std::array<int64_t, 3>& grid, int64_t ctas)
+      : from_(kernel.kernel), schedule_(schedule), roles_(schedule.roles), grid_(grid), ctas_(ctas), builder_(&out_.kernel) {}
+
+  absl::StatusOr<RolesModel> Run() {
+    if (roles_.groups == 0) return absl::FailedPreconditionError("the kernel is not split into roles");
+    out_.kernel = from_;
+    out_.kernel.body = ir::Region();
+    Index(from_.body, nullptr);
+    AddMemory();
+    out_.grid = {1 + roles_.programs, ctas_, 1};
+    role_ = builder_.Emit(Op::kProgramId, isa::ScalarType(DType::kI32), {}, from_.loc, {{"axis", int64_t{0}}});
+    cta_ = builder_.Emit(Op::kProgramId, isa::ScalarType(DType::kI32), {}, from_.loc, {{"axis", int64_t{1}}});
+    const ValueId produces = Binary(Op::kEq, role_, Int(0));
+    If(produces, [&] { EachProgram([&](ValueId program) { Producer(program); }); }, [&] { EachProgram([&](ValueId program) { Consumer(program); }); });
+    ir::Op end;
+    end.op = Op::kYield;
+    builder_.EmitOp(std::move(end), {});
+    if (!problem_.ok()) return problem_;
+    return std::move(out_);
+  }
+
+ private:
+  void Index(const ir::Region& region, const ir::Op* owner) {
+    for (ValueId arg : region.args) owner_of_arg_[arg] = owner;
+    for (const ir::Op& op : region.ops) {
+      for (ValueId result : op.results) def_[result] = &op;
+      for (const ir::Region& inner : op.regions) Index(inner, &op);
+    }
+  }
+  void AddParam(const std::string& name, DType dtype, int64_t elements, ValueId* value) {
+    *value = builder_.NewValue(isa::PointerType(dtype), name);
+    ir::Param param;
+    param.value = *value;
+    param.name = name;
+    param.source_index = static_cast<int>(out_.kernel.params.size());
+    param.loc = from_.loc;
+    out_.kernel.params.push_back(param);
+    out_.memory.push_back({dtype, elements});
+  }
+  void AddMemory() {
+    const int64_t rings = static_cast<int64_t>(roles_.rings.size());
+    AddParam("barriers", DType::kI32, ctas_ * rings * kMostSlots * 2, &barriers_);
+    AddParam("places", DType::kI32, ctas_ * (1 + roles_.programs) * rings, &places_);
+    auto slots = [&](const Copy& copy) {
+      const isa::Type& type = from_.TypeOf(copy.value);
+      const Ring& ring = roles_.rings[static_cast<size_t>(copy.ring)];
+      AddParam(absl::StrCat("ring", copy.ring, "_", copy.value), type.elem.dtype, ctas_ * ring.stages * Members(ring) * type.elem_count(), &slots_[copy.value]);
+    };
+    for (const Loop& loop : schedule_.loops) {
+      for (const Copy& copy : loop.copies) slots(copy);
+    }
+    for (const Copy& copy : roles_.kept) slots(copy);
+  }
+  // Tiles of a copy in one slot.
+  int64_t Members(const Ring& ring) const { return ring.kept ? roles_.programs : 1; }
+
+  // --- small ops ---
+
+  ValueId Int(int64_t value) { return builder_.ConstInt(DType::kI32, value, from_.loc); }
+  ValueId Binary(Op op, ValueId a, ValueId b) {
+    const bool compares = op == Op::kEq || op == Op::kLt || op == Op::kGt || op == Op::kNe;
+    return builder_.Emit(op, isa::ScalarType(compares ? DType::kI1 : DType::kI32), {a, b}, from_.loc);
+  }
+  ValueId Plus(ValueId a, ValueId b) { return Binary(Op::kAdd, a, b); }
+  ValueId Times(ValueId a, int64_t b) { return Binary(Op::kMul, a, Int(b)); }
+  ValueId At(ValueId pointer, ValueId offset) { return builder_.Emit(Op::kPtrAdd, out_.kernel.TypeOf(pointer), {pointer, offset}, from_.loc); }
+  ValueId AtomicAdd(ValueId pointer, int64_t value, const char* sem) {
+    return builder_.Emit(Op::kAtomicAdd, isa::ScalarType(DType::kI32), {pointer, Int(value)}, from_.loc, {{"sem", std::string(sem)}, {"scope", std::string("gpu")}});
+  }
+  std::vector<ValueId> Yielding(ir::Op op, std::vector<ir::Region> regions, const std::vector<isa::Type>& results) {
+    op.regions = std::move(regions);
+    op.loc = from_.loc;
+    return builder_.EmitOp(std::move(op), results);
+  }
+  ir::Region In(const std::function<std::vector<ValueId>()>& body) {
+    ir::Region region;
+    builder_.PushRegion(&region);
+    ir::Op yield;
+    yield.op = Op::kYield;
+    const std::vector<ValueId> values = body();
+    yield.operands.assign(values.begin(), values.end());
+    builder_.EmitOp(std::move(yield), {});
+    builder_.PopRegion();
+    return region;
+  }
+  void If(ValueId condition, const std::function<void()>& then, const std::function<void()>& otherwise) {
+    ir::Op op;
+    op.op = Op::kIf;
+    op.operands = {condition};
+    auto nothing = [](const std::function<void()>& body) { return [&body] { body(); return std::vector<ValueId>(); }; };
+    std::vector<ir::Region> regions;
+    regions.push_back(In(nothing(then)));
+    regions.push_back(In(nothing(otherwise)));
+    Yielding(std::move(op), std::move(regions), {});
+  }
+  void ForRange(ValueId low, ValueId high, ValueId step, const std::function<void(ValueId)>& body) {
+    ir::Op op;
+    op.op = Op::kFor;
+    op.operands = {low, high, step};
+    const ValueId induction = builder_.NewValue(out_.kernel.TypeOf(low));
+    ir::Region region = In([&] {
+      body(induction);
+      return std::vector<ValueId>();
+    });
+    region.args = {induction};
+    std::vector<ir::Region> regions;
+    regions.push_back(std::move(region));
+    Yielding(std::move(op), std::move(regions), {});
+  }
+  // Until the number at `pointer` is `least` or more.
+  void WaitFor(ValueId pointer, ValueId least) {
+    ir::Op op;
+    op.op = Op::kWhile;
+    std::vector<ir::Region> regions;
+    regions.push_back(In([&] { return std::vector<ValueId>{Binary(Op::kLt, AtomicAdd(pointer, 0, "acquire"), least)}; }));
+    regions.push_back(In([] { return std::vector<ValueId>(); }));
+    Yielding(std::move(op), std::move(regions), {});
+  }
+
+  // --- rings ---
+
+  struct Slot {
+    ValueId number, round, full, empty, place, position;
+  };
+  // Where this side stands in a ring.
+  Slot Stand(int ring) {
+    const int64_t rings = static_cast<int64_t>(roles_.rings.size()), stages = roles_.rings[static_cast<size_t>(ring)].stages;
+    Slot out;
+    out.place = At(places_, Plus(Times(Plus(Times(cta_, 1 + roles_.programs), role_), rings), Int(ring)));
+    out.position = builder_.Emit(Op::kLoad, isa::ScalarType(DType::kI32), {out.place}, from_.loc);
+    out.number = Binary(Op::kMod, out.position, Int(stages));
+    out.round = Binary(Op::kFloorDiv, out.position, Int(stages));
+    const ValueId pair = Times(Plus(Times(Plus(Times(cta_, rings), Int(ring)), kMostSlots), out.number), 2);
+    out.full = At(barriers_, pair);
+    out.empty = At(barriers_, Plus(pair, Int(1)));
+    return out;
+  }
+  void Advance(const Slot& slot) { builder_.EmitVoid(Op::kStore, {slot.place, Plus(slot.position, Int(1))}, from_.loc); }
+  // The tile of pointers to a copy in a slot.
+  ValueId Tile(const Copy& copy, const Slot& slot, ValueId member) {
+    const isa::Type& type = from_.TypeOf(copy.value);
+    const Ring& ring = roles_.rings[static_cast<size_t>(copy.ring)];
+    ValueId at = Plus(Times(cta_, ring.stages), slot.number);
+    at = Times(at, Members(ring));
+    if (member != kNoValue) at = Plus(at, member);
+    const ValueId base = At(slots_.at(copy.value), Times(at, type.elem_count()));
+    const ValueId line = builder_.Emit(Op::kArange, isa::TileType(DType::kI32, {type.elem_count()}), {}, from_.loc, {{"start", int64_t{0}}, {"end", type.elem_count()}});
+    const ValueId numbers = builder_.Emit(Op::kReshape, isa::TileType(DType::kI32, type.shape), {line}, from_.loc,
+                                          {{"shape", std::vector<int64_t>(type.shape.begin(), type.shape.end())}});
+    const ValueId pointers = builder_.Splat(base, type.shape, from_.loc);
+    return builder_.Emit(Op::kPtrAdd, out_.kernel.TypeOf(pointers), {pointers, numbers}, from_.loc);
+  }
+  std::vector<int> RingsOf(const Loop& loop) const {
+    std::vector<int> rings;
+    for (const Copy& copy : loop.copies) {
+      if (std::find(rings.begin(), rings.end(), copy.ring) == rings.end()) rings.push_back(copy.ring);
+    }
+    return rings;
+  }
+  Slot WaitFull(int ring) {
+    const Slot slot = Stand(ring);
+    WaitFor(slot.full, Plus(slot.round, Int(1)));
+    return slot;
+  }
+  void Release(int ring) {
+    const Slot slot = Stand(ring);
+    AtomicAdd(slot.empty, 1, "release");
+    Advance(slot);
+  }
+
+  // --- programs ---
+
+  void EachProgram(const std::function<void(ValueId)>& body) {
+    const int64_t sets = (grid_[0] + roles_.programs - 1) / roles_.programs;
+    ForRange(cta_, Int(sets * grid_[1] * grid_[2]), Int(ctas_), body);
+  }
+  Scope ProgramOf(ValueId number, ValueId member) {
+    const int64_t sets = (grid_[0] + roles_.programs - 1) / roles_.programs;
+    Scope scope;
+    scope.index[0] = Binary(Op::kMinimum, Plus(Times(Binary(Op::kMod, number, Int(sets)), roles_.programs), member), Int(grid_[0] - 1));
+    scope.index[1] = Binary(Op::kMod, Binary(Op::kFloorDiv, number, Int(sets)), Int(grid_[1]));
+    scope.index[2] = Binary(Op::kFloorDiv, number, Int(sets * grid_[1]));
+    // Places that no program is left for store nothing.
+    counts_ = Binary(Op::kLt, Plus(Times(Binary(Op::kMod, number, Int(sets)), roles_.programs), member), Int(grid_[0]));
+    const int reversed = schedule_.order.reversed;
+    if (reversed >= 0) scope.index[reversed] = Binary(Op::kSub, Int(grid_[static_cast<size_t>(reversed)] - 1), scope.index[reversed]);
+    return scope;
+  }
+  ValueId Map(const Scope& scope, ValueId id) const {
+    auto found = scope.values.find(id);
+    return found == scope.values.end() ? id : found->second;  // parameters
+  }
+  void CloneOp(const ir::Op& op, Scope& scope) {
+    if (op.op == Op::kProgramId) {
+      scope.values[op.results[0]] = scope.index[op.IntAttr("axis")];
+      return;
+    }
+    if (op.op == Op::kNumPrograms) {
+      scope.values[op.results[0]] = Int(grid_[static_cast<size_t>(op.IntAttr("axis"))]);
+      return;
+    }
+    ir::Op copy = op;
+    copy.results.clear();
+    copy.regions.clear();
+    for (ValueId& operand : copy.operands) operand = operand == kNoValue ? operand : Map(scope, operand);
+    for (const ir::Region& region : op.regions) {  // of reduce, scan and the like
+      ir::Region inner;
+      for (ValueId arg : region.args) inner.args.push_back(scope.values[arg] = builder_.NewValue(from_.TypeOf(arg)));
+      builder_.PushRegion(&inner);
+      for (const ir::Op& nested : region.ops) CloneOp(nested, scope);
+      builder_.PopRegion();
+      copy.regions.push_back(std::move(inner));
+    }
+    std::vector<isa::Type> types;
+    for (ValueId result : op.results) types.push_back(from_.TypeOf(result));
+    const std::vector<ValueId> results = builder_.EmitOp(std::move(copy), types);
+    for (size_t i = 0; i < results.size(); ++i) scope.values[op.results[i]] = results[i];
+  }
+
+  // --- the producer ---
+
+  // What the copies and the bounds of loops need, of ops and of what loops carry.
+  void Need(ValueId id) {
+    if (id == kNoValue || !needed_.insert(id).second) return;
+    if (auto arg = owner_of_arg_.find(id); arg != owner_of_arg_.end()) {
+      const ir::Op* loop = arg->second;
+      if (loop == nullptr || loop->op != Op::kFor) return Fail("the producer needs a value of ", loop == nullptr ? "nowhere" : isa::Mnemonic(loop->op));
+      const ir::Region& body = loop->regions[0];
+      if (id == body.args[0]) return;
+      const size_t i = static_cast<size_t>(std::find(body.args.begin(), body.args.end(), id) - body.args.begin()) - 1;
+      carried_[loop].insert(i);
+      Need(loop->operands[3 + i]);
+      Need(body.ops.back().operands[i]);
+      return;
+    }
+    auto def = def_.find(id);
+    if (def == def_.end()) return;
+    if (!def->second->regions.empty()) return Fail("the producer needs the result of ", isa::Mnemonic(def->second->op));
+    for (ValueId operand : def->second->operands) Need(operand);
+  }
+  void NeedLoad(const Copy& copy) {
+    for (ValueId operand : def_.at(copy.value)->operands) Need(operand);
+  }
+  void Producer(ValueId program) {
+    program_ = program;
+    for (const Loop& loop : schedule_.loops) {
+      for (const Copy& copy : loop.copies) NeedLoad(copy);
+    }
+    for (const Copy& copy : roles_.kept) NeedLoad(copy);
+    std::vector<const ir::Op*> around(roles_.around.begin(), roles_.around.end());
+    for (const Loop& loop : schedule_.loops) around.push_back(owner_of_arg_.at(loop.induction));
+    for (const ir::Op* op : around) {
+      for (size_t i = 0; i < (op->op == Op::kFor ? 3u : 1u); ++i) Need(op->operands[i]);
+    }
+    Scope scope = ProgramOf(program, Int(0));
+    Produce(from_.body, scope);
+  }
+  void Produce(const ir::Region& region, Scope& scope) {
+    for (const ir::Op& op : region.ops) {
+      for (const Copy& copy : roles_.kept) {
+        if (!op.results.empty() && op.results[0] == copy.value) FillKept(copy, op, scope);
+      }
+      if (op.op == Op::kFor) {
+        const Loop* plan = schedule_.LoopOf(op.regions[0].args[0]);
+        if (plan != nullptr || roles_.around.count(&op) != 0) ProduceFor(op, plan, scope);
+      } else if (op.op == Op::kIf && roles_.around.count(&op) != 0) {
+        Scope inner[2] = {scope, scope};
+        If(Map(scope, op.operands[0]), [&] { Produce(op.regions[0], inner[0]); }, [&] { Produce(op.regions[1], inner[1]); });
+      } else if (op.regions.empty() && op.results.size() == 1 && needed_.count(op.results[0]) != 0) {
+        CloneOp(op, scope);
+      }
+    }
+  }
+  void FillKept(const Copy& copy, const ir::Op& load, const Scope& scope) {
+    const Slot slot = Stand(copy.ring);
+    WaitFor(slot.empty, Times(slot.round, roles_.programs));
+    for (int64_t member = 0; member < roles_.programs; ++member) {
+      // What differs between the programs, for each.
+      Scope own = roles_.programs == 1 ? scope : Slice(Int(member));
+      StoreTile(copy, load, slot, own, Int(member));
+    }
+    AtomicAdd(slot.full, 1, "release");
+    Advance(slot);
+  }
+  // The scalars and tiles of the kernel's body that the producer needs, for one of the merged programs.
+  Scope Slice(ValueId member) {
+    const ValueId counts = counts_;
+    Scope scope = ProgramOf(program_, member);
+    counts_ = counts;
+    for (const ir::Op& op : from_.body.ops) {
+      const bool wanted = op.results.size() == 1 && (needed_.count(op.results[0]) != 0 || roles_.varies.count(op.results[0]) != 0);
+      if (op.regions.empty() && wanted) CloneOp(op, scope);
+    }
+    return scope;
+  }
+  void StoreTile(const Copy& copy, const ir::Op& load, const Slot& slot, Scope& scope, ValueId member) {
+    CloneOp(load, scope);
+    builder_.EmitVoid(Op::kStore, {Tile(copy, slot, member), scope.values.at(copy.value)}, from_.loc);
+  }
+  void ProduceFor(const ir::Op& op, const Loop* plan, Scope& scope) {
+    const ir::Region& body = op.regions[0];
+    ValueId low = Map(scope, op.operands[0]), high = Map(scope, op.operands[1]);
+    const ValueId step = op.FindAttr("step") != nullptr ? Map(scope, op.operands[2]) : Map(scope, op.operands[2]);
+    ir::Op loop;
+    loop.op = Op::kFor;
+    loop.attrs = op.attrs;
+    ValueId shift = kNoValue;  // steps from this program's beginning to the first of all
+    if (plan != nullptr && Differ(op)) {
+      const Union all = UnionOf(op);
+      shift = Binary(Op::kFloorDiv, Binary(Op::kSub, all.first, low), step);
+      low = all.first;
+      high = all.last;
+    }
+    loop.operands = {low, high, step};
+    const std::set<size_t>& carried = carried_[&op];
+    std::vector<isa::Type> types;
+    for (size_t i : carried) {
+      ValueId initial = Map(scope, op.operands[3 + i]);
+      if (shift != kNoValue) initial = Shifted(op, i, initial, shift, scope);
+      loop.operands.push_back(initial);
+      types.push_back(from_.TypeOf(op.results[i]));
+    }
+    Scope inner = scope;
+    ir::Region region;
+    region.args.push_back(inner.values[body.args[0]] = builder_.NewValue(from_.TypeOf(body.args[0])));
+    for (size_t i : carried) region.args.push_back(inner.values[body.args[1 + i]] = builder_.NewValue(from_.TypeOf(body.args[1 + i])));
+    builder_.PushRegion(&region);
+    Produce(body, inner);
+    if (plan != nullptr) {
+      for (int ring : RingsOf(*plan)) {
+        const Slot slot = Stand(ring);
+        WaitFor(slot.empty, Times(slot.round, roles_.programs));
+        for (const Copy& copy : plan->copies) {
+          if (copy.ring == ring) StoreTile(copy, *def_.at(copy.value), slot, inner, kNoValue);
+        }
+        AtomicAdd(slot.full, 1, "release");
+        Advance(slot);
+      }
+    }
+    ir::Op yield;
+    yield.op = Op::kYield;
+    for (size_t i : carried) yield.operands.push_back(Map(inner, body.ops.back().operands[i]));
+    builder_.EmitOp(std::move(yield), {});
+    builder_.PopRegion();
+    std::vector<ir::Region> regions;
+    regions.push_back(std::move(region));
+    Yielding(std::move(loop), std::move(regions), types);
+  }
+  // A carried scalar that moves by one addition an iteration, some iterations from its beginning.
+  ValueId Shifted(const ir::Op& op, size_t i, ValueId initial, ValueId shift, const Scope& scope) {
+    const ir::Region& body = op.regions[0];
+    const ir::Op* add = def_.count(body.ops.back().operands[i]) != 0 ? def_.at(body.ops.back().operands[i]) : nullptr;
+    if (add == nullptr || add->op != Op::kAdd) {
+      Fail("a carried value of a loop that begins elsewhere is no sum");
+      return initial;
+    }
+    const ValueId by = add->operands[0] == body.args[1 + i] ? add->operands[1] : add->operands[0];
+    const isa::Type& type = from_.TypeOf(op.results[i]);
+    ValueId steps = shift;
+    if (type != isa::ScalarType(DType::kI32)) steps = builder_.Emit(Op::kCast, type, {shift}, from_.loc);
+    return builder_.Emit(Op::kAdd, type, {initial, builder_.Emit(Op::kMul, type, {steps, Map(scope, by)}, from_.loc)}, from_.loc);
+  }
+
+  // --- merged programs ---
+
+  bool Differ(const ir::Op& loop) const {
+    return roles_.programs > 1 && (roles_.varies.count(loop.operands[0]) != 0 || roles_.varies.count(loop.operands[1]) != 0);
+  }
+  struct Union {
+    ValueId first, last;
+  };
+  // The first beginning and the last end of any program that goes round at all.
+  Union UnionOf(const ir::Op& loop) {
+    Union out{kNoValue, kNoValue};
+    for (int64_t member = 0; member < roles_.programs; ++member) {
+      const Scope own = Slice(Int(member));
+      const ValueId low = Map(own, loop.operands[0]), high = Map(own, loop.operands[1]), step = Map(own, loop.operands[2]);
+      const ValueId trips = Trips(low, high, step), runs = Binary(Op::kGt, trips, Int(0));
+      const ValueId end = Plus(low, Binary(Op::kMul, trips, step));
+      auto where = [&](ValueId condition, ValueId a, ValueId b) { return builder_.Emit(Op::kWhere, isa::ScalarType(DType::kI32), {condition, a, b}, from_.loc); };
+      if (member == 0) {
+        out.first = where(runs, low, Int(kFar));
+        out.last = where(runs, end, Int(-kFar));
+      } else {
+        out.first = where(runs, Binary(Op::kMinimum, out.first, low), out.first);
+        out.last = where(runs, Binary(Op::kMaximum, out.last, end), out.last);
+      }
+    }
+    return out;
+  }
+  ValueId Trips(ValueId low, ValueId high, ValueId step) {
+    const ValueId span = Binary(Op::kMaximum, Binary(Op::kSub, high, low), Int(0));
+    return Binary(Op::kFloorDiv, Binary(Op::kSub, Plus(span, step), Int(1)), step);
+  }
+  void Drain(const Loop& plan, ValueId low, ValueId high, ValueId step) {
+    ForRange(low, high, step, [&](ValueId) {
+      for (int ring : RingsOf(plan)) {
+        WaitFull(ring);
+        Release(ring);
+      }
+    });
+  }
+
+  // --- the consumers ---
+
+  void Consumer(ValueId program) {
+    program_ = program;
+    member_ = Binary(Op::kSub, role_, Int(1));
+    Scope scope = ProgramOf(program, member_);
+    CloneRegion(from_.body, scope);
+  }
+  // Without the region's end.
+  void CloneRegion(const ir::Region& region, Scope& scope) {
+    for (const ir::Op& op : region.ops) {
+      if (op.op == Op::kYield) continue;
+      const Copy* copy = op.op == Op::kLoad ? schedule_.CopyOf(op.results[0]) : nullptr;
+      if (copy != nullptr && !roles_.rings[static_cast<size_t>(copy->ring)].kept) continue;  // taken where the iteration begins
+      if (copy != nullptr) {
+        Take(*copy, WaitFull(copy->ring), scope);
+      } else if (op.op == Op::kStore && roles_.programs > 1) {
+        If(counts_, [&] { CloneOp(op, scope); }, [] {});
+      } else if (op.op == Op::kFor) {
+        ConsumeFor(op, scope);
+      } else if (op.op == Op::kIf) {
+        ConsumeIf(op, scope);
+      } else if (op.op == Op::kWhile || op.op == Op::kBlock || op.op == Op::kExit) {
+        Fail(isa::Mnemonic(op.op), " is not modelled");
+      } else {
+        CloneOp(op, scope);
+      }
+      if (auto done = roles_.done_after.find(&op); done != roles_.done_after.end()) {
+        for (int ring : done->second) Release(ring);
+      }
+    }
+  }
+  void Take(const Copy& copy, const Slot& slot, Scope& scope) {
+    const bool kept = roles_.rings[static_cast<size_t>(copy.ring)].kept;
+    scope.values[copy.value] = builder_.Emit(Op::kLoad, from_.TypeOf(copy.value), {Tile(copy, slot, kept ? member_ : kNoValue)}, from_.loc);
+  }
+  void ConsumeFor(const ir::Op& op, Scope& scope) {
+    const ir::Region& body = op.regions[0];
+    const Loop* plan = schedule_.LoopOf(body.args[0]);
+    ir::Op loop;
+    loop.op = Op::kFor;
+    loop.attrs = op.attrs;
+    for (ValueId operand : op.operands) loop.operands.push_back(Map(scope, operand));
+    const bool differ = plan != nullptr && Differ(op);
+    Union all{kNoValue, kNoValue};
+    ValueId own_end = kNoValue;
+    if (differ) {
+      all = UnionOf(op);
+      const ValueId trips = Trips(loop.operands[0], loop.operands[1], loop.operands[2]), runs = Binary(Op::kGt, trips, Int(0));
+      auto where = [&](ValueId a, ValueId b) { return builder_.Emit(Op::kWhere, isa::ScalarType(DType::kI32), {runs, a, b}, from_.loc); };
+      Drain(*plan, all.first, where(loop.operands[0], all.last), loop.operands[2]);
+      own_end = where(Plus(loop.operands[0], Binary(Op::kMul, trips, loop.operands[2])), all.last);
+    }
+    Scope inner = scope;
+    ir::Region region;
+    for (ValueId arg : body.args) region.args.push_back(inner.values[arg] = builder_.NewValue(from_.TypeOf(arg)));
+    builder_.PushRegion(&region);
+    if (plan != nullptr) {
+      for (int ring : RingsOf(*plan)) {
+        const Slot slot = WaitFull(ring);
+        for (const Copy& copy : plan->copies) {
+          if (copy.ring == ring) Take(copy, slot, inner);
+        }
+      }
+    }
+    CloneRegion(body, inner);
+    if (plan != nullptr) {
+      for (int ring : RingsOf(*plan)) Release(ring);
+    }
+    CloneOp(body.ops.back(), inner);
+    builder_.PopRegion();
+    std::vector<isa::Type> types;
+    for (ValueId result : op.results) types.push_back(from_.TypeOf(result));
+    const ValueId step = loop.operands[2];
+    std::vector<ir::Region> regions;
+    regions.push_back(std::move(region));
+    const std::vector<ValueId> results = Yielding(std::move(loop), std::move(regions), types);
+    for (size_t i = 0; i < results.size(); ++i) scope.values[op.results[i]] = results[i];
+    if (differ) Drain(*plan, own_end, all.last, step);
+  }
+  void ConsumeIf(const ir::Op& op, Scope& scope) {
+    ir::Op copy;
+    copy.op = Op::kIf;
+    copy.attrs = op.attrs;
+    copy.operands = {Map(scope, op.operands[0])};
+    std::vector<ir::Region> regions;
+    for (const ir::Region& region : op.regions) {
+      Scope inner = scope;
+      ir::Region made;
+      builder_.PushRegion(&made);
+      CloneRegion(region, inner);
+      CloneOp(region.ops.back(), inner);
+      builder_.PopRegion();
+      regions.push_back(std::move(made));
+    }
+    std::vector<isa::Type> types;
+    for (ValueId result : op.results) types.push_back(from_.TypeOf(result));
+    const std::vector<ValueId> results = Yielding(std::move(copy), std::move(regions), types);
+    for (size_t i = 0; i < results.size(); ++i) scope.values[op.results[i]] = results[i];
+  }
+
+  template <typename... Parts>
+  void Fail(const Parts&... parts) {
+    if (problem_.ok()) problem_ = absl::UnimplementedError(absl::StrCat(parts...));
+  }
+
+  static constexpr int64_t kMostSlots = 16;
+  static constexpr int64_t kFar = int64_t{1} << 30;
+
+  const ir::Kernel& from_;
+  const Schedule& schedule_;
+  const Roles& roles_;
+  const std::array<int64_t, 3> grid_;
+  const int64_t ctas_;
+  RolesModel out_;
+  ir::Builder builder_;
+  absl::Status problem_;
+  std::map<ValueId, const ir::Op*> def_, owner_of_arg_;
+  ValueId barriers_ = kNoValue, places_ = kNoValue, role_ = kNoValue, cta_ = kNoValue, member_ = kNoValue, program_ = kNoValue, counts_ = kNoValue;
+  std::map<ValueId, ValueId> slots_;  // by copy: its memory
+  std::set<ValueId> needed_;
+  std::map<const ir::Op*, std::set<size_t>> carried_;
+};
+
+}  // namespace
+
+absl::StatusOr<RolesModel> ModelRoles(const layout::LayoutKernel& kernel, const Schedule& schedule, const std::array<int64_t, 3>& grid, int64_t ctas) {
+  return Modeller(kernel, schedule, grid, ctas).Run();
+}
+
+}  // namespace tilevm::pipeline
