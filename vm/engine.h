@@ -176,7 +176,8 @@ class Program {
   absl::StatusOr<LaunchResult> LaunchValues(absl::string_view kernel, absl::string_view grid, const specializer::CallArgs& args);
 
   // Compiles what such a launch will need, ahead of it: on a GPU engine for the device, without waiting for its context. Of tensors only dtype, shape and
-  // alignment of the address (null is aligned) count.
+  // alignment of the address (null is aligned) count. A launch that the usual variant is not for (a grid that leaves the device half idle, strides that no tensor
+  // map takes) compiles its own.
   absl::Status Warm(absl::string_view kernel, const std::vector<Argument>& args);
   // On a GPU engine: the launch bound once, to be made again and again at the price of one driver call (vm/gpu/prepared.h). Tensors are memory of the
   // device. An autotuned kernel takes the configuration remembered for such arguments, else the first: nothing is measured here.
