@@ -1,10 +1,12 @@
 // Inside of the evaluator: the walk over open bytecode, shared by the families of files here.
 //
-//   value.cc            what a register holds            python_format.cc   Python's text of numbers and strings
+//   value.cc            what a register holds            value_text.cc      how it prints    value_equal.cc  ==, hashes, tables of pairs
+//   python_format.cc    Python's text of numbers and strings
 //   python_ops.cc       operators on static values       python_index.cc    truth, subscripts, len               augment.cc  x += y
 //   python_hash.cc      hash(), keys of dicts and sets   iterator.cc        iterators: for, next(), map, ...     itertools.cc
 //   python_repr.cc      repr(), str()
-//   python_methods.cc   str, list, dict, tuple methods   python_builtins.cc range, len, sorted, ...   math_builtins.cc  math.*, functools, ...
+//   python_methods.cc   str, list, dict, tuple methods   python_builtins.cc range, len, sorted, ...   math_builtins.cc  math.*
+//   library_builtins.cc functools, dataclasses, copy, ...
 //   classes.cc          classes, instances, exceptions   attributes.cc      getattr, setattr
 //   triton_builtins.cc  jit, autotune, Config, cdiv      triton_types.cc    attributes of dtypes
 //   evaluator.cc        the public door                  cells.cc           module-level names                modules.cc  what there is to import
@@ -402,6 +404,7 @@ absl::Span<const BuiltinRow> PythonBuiltins();   // python_builtins.cc
 absl::Span<const BuiltinRow> SequenceBuiltins(); // sequence_builtins.cc
 absl::Span<const BuiltinRow> IteratorBuiltins(); // itertools.cc
 absl::Span<const BuiltinRow> MathBuiltins();     // math_builtins.cc
+absl::Span<const BuiltinRow> LibraryBuiltins();  // library_builtins.cc
 absl::Span<const BuiltinRow> TritonBuiltins();   // triton_builtins.cc
 absl::StatusOr<Value> ImportedBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);  // modules.cc
 absl::StatusOr<Value> SuperBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);     // classes.cc

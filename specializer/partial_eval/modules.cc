@@ -43,7 +43,7 @@ bool IsStandardModule(absl::string_view root) { return std::find(std::begin(kSta
 
 // "triton.runtime" is a namespace because "triton.runtime.jit" is a function.
 bool IsNamespace(absl::string_view path) {
-  for (absl::Span<const BuiltinRow> rows : {PythonBuiltins(), SequenceBuiltins(), IteratorBuiltins(), MathBuiltins(), TritonBuiltins()}) {
+  for (absl::Span<const BuiltinRow> rows : {PythonBuiltins(), SequenceBuiltins(), IteratorBuiltins(), MathBuiltins(), LibraryBuiltins(), TritonBuiltins()}) {
     for (const BuiltinRow& row : rows) {
       if (row.path.size() > path.size() && row.path[path.size()] == '.' && absl::StartsWith(row.path, path)) return true;
     }

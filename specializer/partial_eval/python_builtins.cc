@@ -383,7 +383,7 @@ constexpr BuiltinRow kRows[] = {
 const absl::flat_hash_map<absl::string_view, BuiltinFunction>& Registry() {
   static const auto* const registry = [] {
     auto* map = new absl::flat_hash_map<absl::string_view, BuiltinFunction>;
-    for (absl::Span<const BuiltinRow> rows : {PythonBuiltins(), SequenceBuiltins(), IteratorBuiltins(), MathBuiltins(), TritonBuiltins()}) {
+    for (absl::Span<const BuiltinRow> rows : {PythonBuiltins(), SequenceBuiltins(), IteratorBuiltins(), MathBuiltins(), LibraryBuiltins(), TritonBuiltins()}) {
       for (const BuiltinRow& row : rows) map->emplace(row.path, row.function);
     }
     return map;
