@@ -292,7 +292,7 @@ class GridText : public specializer::HostObject {
     });
     if (!extents.ok()) {
       absl::Status status = extents.status();
-      status.SetPayload(kGridPayload, absl::Cord());
+      status.SetPayload(host::kGridPayload, absl::Cord());
       return status;
     }
     std::vector<Value> items;

@@ -50,7 +50,7 @@ struct EngineOptions {
   bool poison_masked = false;
   bool debug = false;              // on a GPU: device_assert, and line information in the code
   int64_t max_ops = 0;             // fuel of one launch; 0: no limit
-  int64_t max_memory_bytes = int64_t{8} << 30;  // tile registers of one launch
+  int64_t max_memory_bytes = int64_t{8} << 30;  // tile registers of one launch; host values and tensors: limits below
   uint64_t seed = 0;               // of torch's default generator
   size_t max_cached_kernels = 1024;
   specializer::Limits limits;      // of host code and specialization
@@ -109,9 +109,6 @@ struct LaunchResult {
   std::vector<std::string> notes;
 };
 
-// Marks an error of a launch's grid text itself: it cannot be read or evaluated.
-inline constexpr absl::string_view kGridPayload = "tilevm/grid";
-
 class Program;
 
 class Engine : public std::enable_shared_from_this<Engine> {
@@ -156,6 +153,9 @@ class Program {
   const isa::Module& module() const { return *module_; }
   // The status as text, with source line and caret.
   std::string Format(const absl::Status& status) const { return FormatDiagnostic(status, module_->files); }
+
+  // Of the program's values: with a specializer::MeterScope, tensors made for it count too.
+  specializer::MemoryMeter* meter() { return evaluator_->meter(); }
 
   // The kernels that the file defines by name, in its order. Definitions that fail are left out.
   std::vector<KernelInfo> Kernels();

@@ -186,6 +186,32 @@ assert args.rows == 7 and args.dry_run and args.dtype == "f16" and args.names ==
                                 "the following arguments are required: n"));
 }
 
+TEST(Python, SlicesAsValues) {
+  EXPECT_EQ(RunBody(R"py(
+s = slice(1, 3)
+assert [1, 2, 3, 4][s] == [2, 3] and (s.start, s.stop, s.step) == (1, 3, None) and str(slice(5)) == "slice(None, 5, None)"
+assert "abcdef"[slice(None, None, 2)] == "ace" and (1, 2, 3)[slice(1, None)] == (2, 3)
+assert slice(None, None, -1).indices(5) == (4, -1, -1) and slice(2, 100).indices(5) == (2, 5, 1) and slice(-3, -1).indices(5) == (2, 4, 1)
+assert isinstance(s, slice) and not isinstance([], slice) and s == slice(1, 3) and s != slice(1, 4)
+x = torch.arange(10)
+assert x[slice(2, 5)].tolist() == [2, 3, 4] and x.view(2, 5)[:, slice(1, 3)].tolist() == [[1, 2], [6, 7]]
+index = [slice(None)] * 2
+index[1] = slice(0, 2)
+assert x.view(2, 5)[tuple(index)].tolist() == [[0, 1], [5, 6]]
+l = [1, 2, 3]
+l[slice(0, 2)] = [9]
+assert l == [9, 3]
+for bad in (lambda: slice(), lambda: slice(1, 2, 3, 4), lambda: slice(1, 2, 0).indices(3), lambda: s.nope):
+    try:
+        bad()
+        failed = False
+    except (TypeError, ValueError, AttributeError):
+        failed = True
+    assert failed
+)py"),
+            "");
+}
+
 TEST(Python, ExitEndsTheProgram) {
   EXPECT_EQ(RunBody("import sys\nprint('a')\nsys.exit()\nprint('b')\n"), "");
   EXPECT_EQ(printed, "a\n");

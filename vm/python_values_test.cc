@@ -124,6 +124,80 @@ TEST(Caps, WhatGrowsWithoutEndIsStopped) {
   EXPECT_EQ(RunBody("for i in range(100):\n    x = [0] * 100000\n    y = {i: x}\n", false, kCap), "");  // what is let go does not count
 }
 
+TEST(Caps, TensorsHaveABoundOfTheirOwn) {
+  constexpr int64_t kCap = int64_t{1} << 24;
+  for (absl::string_view body : {"x = torch.empty(5000000)\n", "l = []\nwhile True:\n    l.append(torch.zeros(1000))\n", "x = torch.ones(1000)\nwhile True:\n    x = torch.cat([x, x])\n",
+                                 "x = torch.ones(2000000)\ny = x + 1\nz = x * y\n", "x = torch.ones(2000, 1)\nx.expand(2000, 4000).contiguous()\n"}) {
+    EXPECT_TRUE(absl::StrContains(RunBody(body, false, 0, kCap), "bytes the program's tensors take more than 16 MiB")) << body << RunBody(body, false, 0, kCap);
+  }
+  // What is let go does not count, and views share.
+  EXPECT_EQ(RunBody(R"py(
+for i in range(20):
+    x = torch.zeros(1000000)
+views = [x[i:] for i in range(1000)]
+del x, views
+y = torch.zeros(1 << 21)
+z = torch.zeros(1 << 20)
+)py",
+                    false, 0, kCap),
+            "");
+}
+
+TEST(Caps, ListsGrowAndShrinkAtBothEnds) {
+  EXPECT_EQ(RunBody(R"py(
+n = 100000
+a = []
+for i in range(n):
+    a.insert(0, i)
+assert len(a) == n and a[0] == n - 1 and a[-1] == 0 and a[1000] == n - 1001
+total = 0
+while a:
+    total += a.pop(0)
+assert total == n * (n - 1) // 2
+queue = [0]
+for i in range(n):
+    queue.append(queue.pop(0) + 1)
+assert queue == [n]
+del queue[0]
+assert queue == []
+)py"),
+            "");
+  // Against a plain model: a list rebuilt by slices.
+  EXPECT_EQ(RunBody(R"py(
+seed = 1
+def draw(n):
+    global seed
+    seed = (seed * 1103515245 + 12345) % (1 << 31)
+    return (seed >> 8) % n
+a, b = [], []
+for step in range(3000):
+    kind = draw(7)
+    at = draw(len(b) + 1)
+    if kind <= 2 or not b:
+        a.insert(at, step)
+        b = b[:at] + [step] + b[at:]
+    elif kind == 3:
+        at = at % len(b)
+        assert a.pop(at) == b[at]
+        b = b[:at] + b[at + 1:]
+    elif kind == 4:
+        a.append(step)
+        b = b + [step]
+    elif kind == 5:
+        to = min(len(b), at + draw(4))
+        new = [step] * draw(4)
+        a[at:to] = new
+        b = b[:at] + new + b[to:]
+    else:
+        to = min(len(b), at + draw(3))
+        del a[at:to]
+        b = b[:at] + b[to:]
+    assert a == b
+assert len(a) > 100 and sorted(a) == sorted(b) and a[::-1] == b[::-1] and a * 2 == b + b
+)py"),
+            "");
+}
+
 TEST(Caps, DictsAndSetsAreHashed) {
   EXPECT_EQ(RunBody(R"py(
 d = {}
@@ -260,6 +334,55 @@ assert inside() == [(2, "b")] * 3 + [0, 1]
 i = 7
 hs = [lambda: i for i in range(2)]
 assert i == 7 and hs[0]() == 1
+)py"),
+            "");
+}
+
+TEST(Lazy, GeneratorExpressionsSeeTheNamesAsTheyAreWhenTheyRun) {
+  EXPECT_EQ(RunBody(R"py(
+def late():
+    k = 1
+    g = (i * k for i in range(3))
+    k = 10
+    return list(g)
+assert late() == [0, 10, 20]
+def first_is_early():
+    xs = [1, 2]
+    g = (x for x in xs)
+    xs = [5]
+    return list(g)
+assert first_is_early() == [1, 2]
+def second_is_late():
+    xs, ys = [1, 2], [3]
+    g = (x * y for x in xs for y in ys if y > low)
+    low, ys = 0, [4]
+    return list(g)
+assert second_is_late() == [4, 8]
+def of_targets():
+    gens = [(x * y for x in range(3)) for y in range(3)]
+    return [list(g) for g in gens]
+assert of_targets() == [[0, 2, 4]] * 3
+def in_a_loop():
+    gens = []
+    for y in range(3):
+        gens.append(x * y for x in range(2))
+    return [list(g) for g in gens]
+assert in_a_loop() == [[0, 2]] * 3
+def at_once():
+    out = []
+    for k in range(3):
+        out.append(sum(i * k for i in range(4)))
+        k = 100
+    return out
+assert at_once() == [0, 6, 12]
+def same_name(x):
+    return [x for x in x], list(x for x in x)
+assert same_name([1, 2]) == ([1, 2], [1, 2])
+def outer(x):
+    def inner():
+        return [x for x in x]
+    return inner()
+assert outer([3]) == [3]
 )py"),
             "");
 }

@@ -193,13 +193,19 @@ void Program::Scan(SourceUnit& unit) { ModuleScan(&unit).Run(); }
 std::optional<std::string> Program::PathOfName(SourceUnit& unit, absl::string_view name) {
   auto found = unit.names.find(name);
   if (found == unit.names.end()) {
-    for (const ImportSource& star : unit.star_imports) {
-      ImportSource source = star;
-      source.attribute = std::string(name);
+    if (absl::StartsWith(name, "_")) return std::nullopt;  // no star brings it
+    for (size_t i = unit.star_imports.size(); i-- > 0;) {  // the last one wins
+      const ImportSource star = unit.star_imports[i];
       const int sibling = FindModule(unit, star.level, star.module);
       if (sibling >= 0) {
-        const SourceUnit& other = *units_[sibling];
+        SourceUnit& other = *units_[sibling];
         if (other.names.contains(name)) return PathInUnit(sibling, name);
+        // What the other has by a star of its own. Files may take all of each other in a circle.
+        if (other.star_imports.empty() || other.resolving_stars) continue;
+        other.resolving_stars = true;
+        std::optional<std::string> path = PathOfName(other, name);
+        units_[sibling]->resolving_stars = false;
+        if (path.has_value()) return path;
         continue;
       }
       const std::string path = NormalizedPath(absl::StrCat(star.module, ".", name));
@@ -373,6 +379,13 @@ void Program::ListImports(SourceUnit& unit) {
     const isa::StringId name_id = module_.InternString(name);
     const isa::StringId path_id = module_.InternString(path);
     module_.units[unit.index].imports.push_back(isa::Import{name_id, path_id});
+  }
+  // Names that are in no file of the program are looked for in these when they are used.
+  for (const ImportSource& star : unit.star_imports) {
+    const int sibling = FindModule(unit, star.level, star.module);
+    if (sibling < 0 && star.level > 0) continue;
+    const isa::StringId path = module_.InternString(sibling >= 0 ? absl::StrCat("unit:", sibling) : NormalizedPath(star.module));
+    module_.units[unit.index].imports.push_back(isa::Import{module_.InternString("*"), path});
   }
 }
 

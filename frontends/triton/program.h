@@ -52,6 +52,7 @@ struct SourceUnit {
   std::vector<std::unique_ptr<std::string>> requested;  // those names
   absl::flat_hash_map<absl::string_view, ModuleName> names;
   std::vector<ImportSource> star_imports;
+  bool resolving_stars = false;             // guards against stars in a circle
   absl::flat_hash_set<std::string> imported_modules;  // `import a.b` makes the path a.b a module
   std::vector<absl::string_view> import_order;        // imported names in the order of the source
   std::vector<bool> needed;                           // the statements to lower (reach.h)

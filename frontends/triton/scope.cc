@@ -60,19 +60,10 @@ void ScopeBuilder::WalkExpr(const Expr* expr) {
   ForEachPart(expr, [this](const Expr* part) { WalkExpr(part); });
 }
 
-// Its targets are names of its own: they are left out of what it reads.
+// Its targets are names of its own: they are left out of what it reads. Its first iterable belongs to what surrounds it.
 void ScopeBuilder::WalkComprehension(const ComprehensionExpr* comp) {
-  FunctionScope inner;
-  for (const CompClause& clause : comp->clauses) CollectTargets(clause.target, &inner.locals);
-  ScopeBuilder builder(&inner);
-  for (const CompClause& clause : comp->clauses) {
-    builder.WalkExpr(clause.iterable);
-    for (const Expr* condition : clause.conditions) builder.WalkExpr(condition);
-  }
-  builder.WalkExpr(comp->element);
-  if (comp->value != nullptr) builder.WalkExpr(comp->value);
-  builder.Finish();
-  reads_.AddAll(inner.free);
+  WalkExpr(comp->clauses[0].iterable);
+  reads_.AddAll(LateScopeOf(comp).free);
 }
 
 void ScopeBuilder::WalkStmt(const Stmt* stmt) {
@@ -162,6 +153,20 @@ FunctionScope ScopeOf(const FunctionDefStmt* function) {
   for (absl::string_view name : assigned.names()) {
     if (!scope.globals.Has(name) && !scope.nonlocals.Has(name)) scope.locals.Add(name);
   }
+  builder.Finish();
+  return scope;
+}
+
+FunctionScope LateScopeOf(const ComprehensionExpr* comp) {
+  FunctionScope scope;
+  for (const CompClause& clause : comp->clauses) CollectTargets(clause.target, &scope.locals);
+  ScopeBuilder builder(&scope);
+  for (size_t i = 0; i < comp->clauses.size(); ++i) {
+    if (i != 0) builder.WalkExpr(comp->clauses[i].iterable);
+    for (const Expr* condition : comp->clauses[i].conditions) builder.WalkExpr(condition);
+  }
+  builder.WalkExpr(comp->element);
+  if (comp->value != nullptr) builder.WalkExpr(comp->value);
   builder.Finish();
   return scope;
 }

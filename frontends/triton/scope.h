@@ -49,13 +49,15 @@ struct FunctionScope {
 };
 FunctionScope ScopeOf(const FunctionDefStmt* function);
 FunctionScope ScopeOf(const LambdaExpr* lambda);
+// Of what a comprehension does for each item: all of it but its first iterable, which is evaluated where it stands.
+FunctionScope LateScopeOf(const ComprehensionExpr* comp);
 
-// Locals of a function that are kept in cells. Those that a nested function or lambda must see change: assigned after it, or in a loop around it, or
+// Locals of a function that are kept in cells. Those that a nested function, lambda or generator expression must see change: assigned after it, or in a loop around it, or
 // by it (`nonlocal`); all others it may take as they are where it stands. And those assigned inside `try` and `with`: what they are after an exception
 // depends on how far the statements came.
 NameSet SharedNames(const FunctionDefStmt* function, const FunctionScope& scope);
 
-// Targets of a comprehension that a lambda inside it reads.
+// Targets of a comprehension that a lambda or a generator expression inside it reads.
 NameSet CapturedTargets(const ComprehensionExpr* comp);
 
 // The lines on which a function reads a name.

@@ -10,6 +10,20 @@ namespace {
 
 using Position = std::pair<int32_t, int32_t>;
 
+// The generator expression that a call uses up before anything else runs, so that what it reads cannot change meanwhile: sum(x * k for x in xs).
+const Expr* UsedUpBy(const Expr* expr) {
+  const auto* call = As<CallExpr>(expr);
+  if (call == nullptr || call->arguments.size() != 1 || call->arguments[0].value->kind != ExprKind::kComprehension) return nullptr;
+  const auto* name = As<NameExpr>(call->callee);
+  const auto* method = As<AttributeExpr>(call->callee);
+  if (method != nullptr && (method->name == "join" || method->name == "extend" || method->name == "update")) return call->arguments[0].value;
+  if (name == nullptr) return nullptr;
+  for (absl::string_view known : {"sum", "any", "all", "min", "max", "list", "tuple", "set", "frozenset", "dict", "sorted"}) {
+    if (name->name == known) return call->arguments[0].value;
+  }
+  return nullptr;
+}
+
 class Search {
  public:
   explicit Search(const FunctionScope& scope) : scope_(scope) {}
@@ -86,9 +100,12 @@ class Search {
     }
   }
 
-  void Walk(const Expr* expr) {
+  void Walk(const Expr* expr, bool used_up = false) {
     if (const auto* lambda = As<LambdaExpr>(expr)) Note(ScopeOf(lambda), {expr->span.line, expr->span.col});
-    ForEachPart(expr, [&](const Expr* part) { Walk(part); });
+    const auto* comp = As<ComprehensionExpr>(expr);
+    if (comp != nullptr && comp->comp_kind == CompKind::kGenerator && !used_up) Note(LateScopeOf(comp), {expr->span.line, expr->span.col});
+    const Expr* generator = UsedUpBy(expr);
+    ForEachPart(expr, [&](const Expr* part) { Walk(part, part == generator); });
   }
 
   void Note(const FunctionScope& inner, Position position) {
@@ -110,14 +127,17 @@ class Search {
   int next_loop_ = 0;
 };
 
-void CollectCaptured(const Expr* expr, const NameSet& targets, NameSet* captured) {
-  if (const auto* lambda = As<LambdaExpr>(expr)) {
-    const FunctionScope scope = ScopeOf(lambda);
+void CollectCaptured(const Expr* expr, const NameSet& targets, NameSet* captured, bool used_up = false) {
+  const auto add = [&](const FunctionScope& scope) {
     for (absl::string_view name : scope.free.names()) {
       if (targets.Has(name)) captured->Add(name);
     }
-  }
-  ForEachPart(expr, [&](const Expr* part) { CollectCaptured(part, targets, captured); });
+  };
+  if (const auto* lambda = As<LambdaExpr>(expr)) add(ScopeOf(lambda));
+  const auto* comp = As<ComprehensionExpr>(expr);
+  if (comp != nullptr && comp->comp_kind == CompKind::kGenerator && !used_up) add(LateScopeOf(comp));
+  const Expr* generator = UsedUpBy(expr);
+  ForEachPart(expr, [&](const Expr* part) { CollectCaptured(part, targets, captured, part == generator); });
 }
 
 }  // namespace

@@ -160,6 +160,13 @@ absl::StatusOr<Value> Evaluator::Impl::GetAttr(const Value& object, absl::string
       if (name == "step") return range->step;
       break;
     }
+    case ValueKind::kSlice: {
+      const auto* slice = object.As<SlicePayload>();
+      if (name == "start") return slice->start;
+      if (name == "stop") return slice->stop;
+      if (name == "step") return slice->step;
+      break;
+    }
     case ValueKind::kFunction: return FunctionAttr(*module_, object, name, loc);
     case ValueKind::kJitFunction: {
       const auto* jit = object.As<JitPayload>();

@@ -53,7 +53,7 @@ absl::StatusOr<Value> Evaluator::Impl::Augment(Op op, const Value& x, const Valu
       if (list->items.size() + more.size() > kMaxSequence) {
         return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "MemoryError: a sequence of more than ", kMaxSequence, " items");
       }
-      list->items.insert(list->items.end(), more.begin(), more.end());
+      list->items.append(more.data(), more.data() + more.size());
       list->Recount();
       return x;
     }

@@ -45,7 +45,7 @@ bool IsNamedTuple(const Value& value) { return value.is(ValueKind::kTuple) && !v
 }  // namespace
 
 Evaluator::Impl::Impl(Evaluator* self, const isa::Module* module, Host* host, Limits limits)
-    : self_(self), module_(module), host_(host != nullptr ? host : &default_host_), limits_(limits), meter_(new MemoryMeter) {
+    : self_(self), module_(module), host_(host != nullptr ? host : &default_host_), limits_(limits), meter_(new MemoryMeter(limits.max_tensor_bytes != 0 ? limits.max_tensor_bytes : DefaultTensorBytes())) {
   units_.resize(std::max<size_t>(module->units.size(), 1));
   for (size_t u = 0; u < module->units.size(); ++u) {
     const isa::Unit& unit = module->units[u];
@@ -57,7 +57,13 @@ Evaluator::Impl::Impl(Evaluator* self, const isa::Module* module, Host* host, Li
       absl::flat_hash_map<isa::Reg, isa::StringId> globals;
       NoteMutations(static_cast<uint32_t>(u), static_cast<uint32_t>(c), module->functions[unit.cells[c].function].body, globals);
     }
-    for (const isa::Import& import : unit.imports) units_[u].imports[String(import.name)] = String(import.path);
+    for (const isa::Import& import : unit.imports) {
+      if (String(import.name) == "*") {
+        units_[u].stars.push_back(String(import.path));
+      } else {
+        units_[u].imports[String(import.name)] = String(import.path);
+      }
+    }
   }
 }
 
@@ -157,6 +163,28 @@ absl::StatusOr<Value> Evaluator::Impl::ImportedValue(const std::string& path, Lo
   return Value::Builtin(normal);
 }
 
+// What `from path import *` gives, the last one first; nullopt if none has the name.
+std::optional<absl::StatusOr<Value>> Evaluator::Impl::StarValue(uint32_t unit, absl::string_view name, Loc loc) {
+  if (absl::StartsWith(name, "_") || unit >= units_.size()) return std::nullopt;
+  const std::vector<std::string>& stars = units_[unit].stars;
+  for (size_t i = stars.size(); i-- > 0;) {
+    const std::string path = absl::StrCat(stars[i], ".", name);
+    absl::string_view rest = path;
+    if (!absl::ConsumePrefix(&rest, "unit:")) {
+      if (Exists(path, loc)) return ImportedValue(path, loc);
+      continue;
+    }
+    uint32_t other = 0;
+    constexpr int kMaxStars = 50;  // files that take all of each other go round
+    if (!absl::SimpleAtoi(rest.substr(0, rest.find('.')), &other) || other >= units_.size() || import_chain_ >= kMaxStars) continue;
+    ++import_chain_;
+    const absl::Cleanup leave = [this] { --import_chain_; };
+    absl::StatusOr<Value> value = UnitGlobal(other, name, loc);
+    if (value.ok() || !absl::IsNotFound(value.status())) return value;
+  }
+  return std::nullopt;
+}
+
 absl::StatusOr<Value> Evaluator::Impl::UnitGlobal(uint32_t unit, absl::string_view name, Loc loc) {
   UnitState& state = units_[unit];
   auto found = state.globals.find(std::string(name));
@@ -195,6 +223,7 @@ absl::StatusOr<Value> Evaluator::Impl::UnitGlobal(uint32_t unit, absl::string_vi
     payload->function = static_cast<uint32_t>(i);
     return Value::Shared(ValueKind::kFunction, std::move(payload));
   }
+  if (std::optional<absl::StatusOr<Value>> star = StarValue(unit, name, loc)) return *std::move(star);
   return ErrorAt(loc, absl::StatusCode::kNotFound, "name '", name, "' is not defined");
 }
 

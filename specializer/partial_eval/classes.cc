@@ -251,7 +251,7 @@ absl::StatusOr<Value> Evaluator::Impl::Instantiate(const Value& type, const Call
   const bool named_tuple = fields != nullptr;
   if (fields == nullptr) fields = FindInClass(type, "__dataclass_fields__");
   if (fields != nullptr && FindInClass(type, "__init__") == nullptr) {
-    const std::vector<Value> names = fields->items();
+    const std::vector<Value> names = fields->items().ToVector();
     const auto field_of = [&](size_t i) -> const InstancePayload* {  // what dataclasses.field(...) said
       const Value* given = FindInClass(type, names[i].string());
       return given != nullptr && given->is(ValueKind::kInstance) && NameOfType(*given) == "Field" ? given->As<InstancePayload>() : nullptr;

@@ -2,6 +2,7 @@
 #include "specializer/partial_eval/evaluator.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -45,18 +46,23 @@ void Evaluator::Impl::SetStackLimit() {
 // Sets the stack limit on the outermost entry.
 class Evaluator::Impl::EntryScope {
  public:
-  explicit EntryScope(Impl& impl) : impl_(impl), outer_(std::exchange(MemoryMeter::Current(), impl.meter_)) {
+  explicit EntryScope(Impl& impl) : impl_(impl), counted_(impl.meter_) {
     if (impl_.entries_++ == 0) impl_.SetStackLimit();
   }
-  ~EntryScope() {
-    --impl_.entries_;
-    MemoryMeter::Current() = outer_;
-  }
+  ~EntryScope() { --impl_.entries_; }
 
  private:
   Impl& impl_;
-  MemoryMeter* outer_;
+  MeterScope counted_;
 };
+
+int64_t DefaultTensorBytes() {
+  static const int64_t bytes = [] {
+    const int64_t pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? pages / 8 * 7 * page : int64_t{1} << 40;
+  }();
+  return bytes;
+}
 
 absl::StatusOr<Value> Host::CallBuiltin(Evaluator&, absl::string_view path, const CallArgs&, Loc loc) {
   return UnimplementedAt(loc, "'", path, "' is not available");
@@ -84,6 +90,7 @@ Evaluator::Evaluator(const isa::Module* module, Host* host, Limits limits) : imp
 Evaluator::~Evaluator() = default;
 
 const isa::Module& Evaluator::module() const { return impl_->module(); }
+MemoryMeter* Evaluator::meter() { return impl_->meter(); }
 Host* Evaluator::host() { return &impl_->host(); }
 
 absl::Status Evaluator::RunMain() {

@@ -58,9 +58,13 @@ struct SpecializationKey {
 struct Limits {
   int64_t max_steps = 200'000'000;    // instructions evaluated, host and kernel together
   int max_call_depth = 200;
-  int64_t max_value_bytes = int64_t{2} << 30;  // held by lists, dicts, strings, objects; tensors are not counted
+  int64_t max_value_bytes = int64_t{2} << 30;  // held by lists, dicts, strings, objects
+  int64_t max_tensor_bytes = 0;       // of all tensors that the program holds at once; 0: 7/8 of the machine's memory (DefaultTensorBytes)
   int64_t max_ir_ops = 2'000'000;
 };
+
+// What tensors may take where nobody says: 7/8 of the main memory of the machine.
+int64_t DefaultTensorBytes();
 
 // A program that ended by sys.exit or `raise SystemExit` is a status with its code as payload, and the text that it left with, if it was no number.
 inline constexpr absl::string_view kExitPayload = "tilevm/exit";
@@ -93,6 +97,8 @@ class Evaluator {
   // What the kernel and its helpers take from module level, as text: constexpr values and which functions. A kernel compiled with another text is
   // another kernel.
   std::string GlobalsKey(const Value& kernel);
+
+  MemoryMeter* meter();  // of its values; with a MeterScope, values made outside count too
 
   // --- for Host implementations and specializer/elaborate -------------------------------------------------------------------------
   Host* host();

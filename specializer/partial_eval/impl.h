@@ -321,6 +321,7 @@ class Evaluator::Impl {
   absl::StatusOr<Value> ArgumentOf(const ArgSpec& spec, const std::string& name, int source_index, Loc loc);
   absl::StatusOr<const FunctionPayload*> UnderlyingFunction(const Value& kernel, Loc loc) const;
   KernelState& kernel_state() { return *kernel_state_; }
+  MemoryMeter* meter() { return meter_; }
   bool builtin_in_kernel() const { return thread_.builtin_in_kernel; }
   bool in_kernel() const { return kernel_state_ != nullptr; }
   const ir::Kernel* kernel_or_null() const { return kernel_state_ ? &kernel_state_->kernel : nullptr; }
@@ -353,12 +354,15 @@ class Evaluator::Impl {
     std::vector<CellState> cells;
     absl::flat_hash_map<std::string, std::vector<uint32_t>> definers;  // name -> cells, in order
     absl::flat_hash_map<std::string, std::string> imports;             // name -> path
+    std::vector<std::string> stars;                                    // paths of `from path import *`
     int running_cell = -1;  // the innermost cell of this unit that is being run
   };
   absl::Status RunCell(uint32_t unit, uint32_t cell);
   // Adds the cell to the definers of the lists and dicts that its code changes in place (`configs.append(...)`).
   void NoteMutations(uint32_t unit, uint32_t cell, const isa::Region& region, absl::flat_hash_map<isa::Reg, isa::StringId>& globals);
   absl::StatusOr<Value> ImportedValue(const std::string& path, Loc loc);
+  std::optional<absl::StatusOr<Value>> StarValue(uint32_t unit, absl::string_view name, Loc loc);
+  bool Exists(const std::string& path, Loc loc);   // something here has a meaning for it
   int import_chain_ = 0;  // ImportedValue calls that wait for each other
 
   Evaluator* const self_;
@@ -421,6 +425,8 @@ BuiltinFunction FindModuleMethod(const Evaluator::Impl& impl, const Value& objec
 absl::StatusOr<Value> CallModule(Evaluator::Impl& impl, const Value& module, const CallArgs& args, bool kernel, Loc loc);
 // The error of a with's body goes into the generator behind the context, if there is one; nullopt if not.
 std::optional<absl::Status> CloseContext(Evaluator::Impl& impl, const Value& context, const absl::Status& error, Loc loc);
+absl::StatusOr<Value> SliceBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);     // python_index.cc
+absl::StatusOr<Value> SliceIndices(const Value& slice, int64_t size, Loc loc);                // python_index.cc: slice.indices(size)
 absl::StatusOr<Value> ExitBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);      // modules.cc
 
 // Attributes and methods of dtypes, pointer types and block types (triton_types.cc).

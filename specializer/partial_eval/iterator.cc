@@ -157,7 +157,7 @@ absl::Status Evaluator::Impl::ForEach(const Value& iterable, Loc loc, absl::Func
 }
 
 absl::StatusOr<std::vector<Value>> Evaluator::Impl::Iterate(const Value& value, Loc loc) {
-  if (value.is(ValueKind::kTuple) || value.is(ValueKind::kList)) return value.items();
+  if (value.is(ValueKind::kTuple) || value.is(ValueKind::kList)) return value.items().ToVector();
   std::vector<Value> items;
   const size_t most = AsGenerator(value) != nullptr ? kMaxGenerated : kMaxSpelledOut;
   TILEVM_RETURN_IF_ERROR(ForEach(value, loc, [&](const Value& item) -> absl::StatusOr<bool> {

@@ -33,7 +33,7 @@ void FlattenTensors(const Value& value, std::vector<ir::ValueId>& ids) {
 }
 
 Value MapTensors(const Value& value, absl::FunctionRef<ir::ValueId(ir::ValueId)> map) {
-  const auto map_all = [&map](std::vector<Value>& values) {
+  const auto map_all = [&map](auto& values) {
     for (Value& item : values) item = MapTensors(item, map);
   };
   switch (value.kind()) {
@@ -117,7 +117,7 @@ absl::Status Evaluator::Impl::Conform(const Value& expected, Value& value, const
   if (expected.is_static_number() && expected.is(ValueKind::kFloat) && expected.float_value() != expected.float_value()) {
     return value.float_value() != value.float_value() ? absl::OkStatus() : Disagree(expected, value, agreement);  // NaN is itself here
   }
-  const auto conform_all = [&](const std::vector<Value>& wanted, std::vector<Value>& given) -> absl::Status {
+  const auto conform_all = [&](absl::Span<const Value> wanted, absl::Span<Value> given) -> absl::Status {
     if (wanted.size() != given.size()) return Disagree(expected, value, agreement);
     for (size_t i = 0; i < wanted.size(); ++i) TILEVM_RETURN_IF_ERROR(Conform(wanted[i], given[i], agreement));
     return absl::OkStatus();
@@ -125,7 +125,7 @@ absl::Status Evaluator::Impl::Conform(const Value& expected, Value& value, const
   switch (expected.kind()) {
     case ValueKind::kTuple: {
       auto copy = std::make_shared<ItemsPayload>(*value.As<ItemsPayload>());
-      TILEVM_RETURN_IF_ERROR(conform_all(expected.items(), copy->items));
+      TILEVM_RETURN_IF_ERROR(conform_all(expected.items(), absl::MakeSpan(copy->items)));
       value = Value::Shared(ValueKind::kTuple, std::move(copy));
       return absl::OkStatus();
     }

@@ -254,7 +254,7 @@ absl::StatusOr<std::vector<std::pair<std::string, Value>>> FieldsOf(Impl& impl, 
 absl::StatusOr<Value> AsDictOf(Impl& impl, const Value& value, Loc loc) {
   TILEVM_RETURN_IF_ERROR(impl.CheckStack(loc));
   if (value.is(ValueKind::kList) || value.is(ValueKind::kTuple)) {
-    std::vector<Value> items = value.items();
+    std::vector<Value> items = value.items().ToVector();
     for (Value& item : items) {
       TILEVM_ASSIGN_OR_RETURN(item, AsDictOf(impl, item, loc));
     }

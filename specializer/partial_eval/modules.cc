@@ -65,14 +65,18 @@ void CollectGlobals(const isa::Module& module, const isa::Function& function, co
 
 }  // namespace
 
-absl::Status Evaluator::Impl::CheckKnown(const std::string& path, Loc loc) {
-  if (absl::StartsWith(path, "unit:") || FindBuiltin(path) != nullptr || FindBuiltinValue(path).has_value() || IsExceptionName(path) || IsNamespace(path)) return absl::OkStatus();
+bool Evaluator::Impl::Exists(const std::string& path, Loc loc) {
+  if (FindBuiltin(path) != nullptr || FindBuiltinValue(path).has_value() || IsExceptionName(path) || IsNamespace(path)) return true;
   absl::string_view name = path;
-  if (std::find(std::begin(kTritonNames), std::end(kTritonNames), name) != std::end(kTritonNames)) return absl::OkStatus();
-  if (absl::StartsWith(name, "libdevice.") && isa::OpFromSurface(name).has_value()) return absl::OkStatus();
+  if (std::find(std::begin(kTritonNames), std::end(kTritonNames), name) != std::end(kTritonNames)) return true;
+  if (absl::StartsWith(name, "libdevice.") && isa::OpFromSurface(name).has_value()) return true;
   constexpr absl::string_view kLanguage = "triton.language.";
-  if (absl::StartsWith(name, kLanguage) && isa::OpFromSurface(name.substr(kLanguage.size())).has_value()) return absl::OkStatus();
-  if (host_->BuiltinValue(*self_, path, loc).ok()) return absl::OkStatus();
+  if (absl::StartsWith(name, kLanguage) && isa::OpFromSurface(name.substr(kLanguage.size())).has_value()) return true;
+  return host_->BuiltinValue(*self_, path, loc).ok();
+}
+
+absl::Status Evaluator::Impl::CheckKnown(const std::string& path, Loc loc) {
+  if (absl::StartsWith(path, "unit:") || Exists(path, loc)) return absl::OkStatus();
   const absl::string_view root = RootOf(path);
   // Of Python's own modules only a part is known here; what is asked for is taken to be there.
   if (IsStandardModule(root)) return absl::OkStatus();

@@ -15,7 +15,7 @@ using isa::Op;
 namespace {
 
 struct SliceBounds {
-  int64_t start, step, count;
+  int64_t start, stop, step, count;
 };
 
 // Python's slice.indices.
@@ -37,7 +37,7 @@ absl::StatusOr<SliceBounds> Resolve(const SlicePayload& slice, int64_t size, Loc
   int64_t count = 0;
   if (step > 0 && start < stop) count = (stop - start - 1) / step + 1;
   if (step < 0 && start > stop) count = (start - stop - 1) / -step + 1;
-  return SliceBounds{start, step, count};
+  return SliceBounds{start, stop, step, count};
 }
 
 absl::StatusOr<int64_t> Position(const Value& subscript, int64_t size, absl::string_view what, Loc loc) {
@@ -59,6 +59,22 @@ absl::StatusOr<int64_t> RangeLength(const RangePayload& range, Loc loc) {
 absl::Status KeyError(const Value& key, Loc loc) { return InvalidAt(loc, "KeyError: ", Repr(key)); }
 
 }  // namespace
+
+absl::StatusOr<Value> SliceBuiltin(Evaluator::Impl&, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "slice", 1, 3, loc));
+  auto slice = std::make_shared<SlicePayload>();
+  const bool only_stop = args.positional.size() == 1;
+  slice->start = only_stop ? Value::None() : args.positional[0];
+  slice->stop = args.positional[only_stop ? 0 : 1];
+  slice->step = args.positional.size() == 3 ? args.positional[2] : Value::None();
+  return Value::Shared(ValueKind::kSlice, std::move(slice));
+}
+
+absl::StatusOr<Value> SliceIndices(const Value& slice, int64_t size, Loc loc) {
+  if (size < 0) return InvalidAt(loc, "ValueError: length should not be negative");
+  TILEVM_ASSIGN_OR_RETURN(const SliceBounds bounds, Resolve(*slice.As<SlicePayload>(), size, loc));
+  return Value::Tuple({Value::Int(bounds.start), Value::Int(bounds.stop), Value::Int(bounds.step)});
+}
 
 absl::StatusOr<int64_t> ToIndex(const Value& given, absl::string_view what, Loc loc) {
   const Value value = Unboxed(given);
@@ -188,7 +204,7 @@ absl::StatusOr<Value> Evaluator::Impl::Index(const Value& object, const Value& g
   const Value subscript = Unboxed(given);
   switch (object.kind()) {
     case ValueKind::kTuple: case ValueKind::kList: {
-      const std::vector<Value>& items = object.items();
+      const ItemVector& items = object.items();
       const int64_t size = static_cast<int64_t>(items.size());
       if (subscript.is(ValueKind::kSlice)) {
         TILEVM_ASSIGN_OR_RETURN(SliceBounds bounds, Resolve(*subscript.As<SlicePayload>(), size, loc));
@@ -289,14 +305,13 @@ absl::Status Evaluator::Impl::SetItem(const Value& object, const Value& given, c
       if (subscript.is(ValueKind::kSlice)) {
         TILEVM_ASSIGN_OR_RETURN(part, Iterate(value, loc));  // which may change the list
       }
-      std::vector<Value>& items = object.mutable_items();
+      ItemVector& items = object.mutable_items();
       const int64_t size = static_cast<int64_t>(items.size());
       if (subscript.is(ValueKind::kSlice)) {
         TILEVM_ASSIGN_OR_RETURN(SliceBounds bounds, Resolve(*subscript.As<SlicePayload>(), size, loc));
         if (bounds.step == 1) {
-          const auto first = items.begin() + std::min(bounds.start, size);
-          items.erase(first, first + bounds.count);
-          items.insert(items.begin() + std::min(bounds.start, size), part.begin(), part.end());
+          const size_t first = static_cast<size_t>(std::min(bounds.start, size));
+          items.replace(first, first + static_cast<size_t>(bounds.count), part);
           object.As<ItemsPayload>()->Recount();
           return absl::OkStatus();
         }
@@ -333,10 +348,10 @@ absl::Status Evaluator::Impl::DeleteItem(const Value& object, const Value& subsc
     if (done.has_value()) return absl::OkStatus();
   }
   if (object.is(ValueKind::kList)) {
-    std::vector<Value>& items = object.mutable_items();
+    ItemVector& items = object.mutable_items();
     if (subscript.is(ValueKind::kSlice)) return SetItem(object, subscript, Value::List({}), loc);
     TILEVM_ASSIGN_OR_RETURN(int64_t at, Position(subscript, static_cast<int64_t>(items.size()), "list", loc));
-    items.erase(items.begin() + at);
+    items.erase(static_cast<size_t>(at));
     return absl::OkStatus();
   }
   return InvalidAt(loc, "TypeError: '", NameOfType(object), "' object does not support item deletion");

@@ -67,7 +67,7 @@ absl::StatusOr<Value> Title(const MethodCall& c) {
 absl::StatusOr<Value> Affix(const MethodCall& c, bool start) {
   TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
   const Value& given = c.args.positional[0];
-  const std::vector<Value> options = given.is(ValueKind::kTuple) ? given.items() : std::vector<Value>{given};
+  const std::vector<Value> options = given.is(ValueKind::kTuple) ? given.items().ToVector() : std::vector<Value>{given};
   for (const Value& option : options) {
     if (!option.is(ValueKind::kString)) return InvalidAt(c.loc, "TypeError: ", c.name, " first arg must be str or a tuple of str");
     if (start ? absl::StartsWith(c.self.string(), option.string()) : absl::EndsWith(c.self.string(), option.string())) return Value::Bool(true);
@@ -332,23 +332,23 @@ absl::StatusOr<Value> Append(const MethodCall& c) {
 absl::StatusOr<Value> Extend(const MethodCall& c) {
   TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
   TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, c.impl.Iterate(c.args.positional[0], c.loc));
-  c.self.mutable_items().insert(c.self.mutable_items().end(), items.begin(), items.end());
+  c.self.mutable_items().append(items.data(), items.data() + items.size());
   c.self.As<ItemsPayload>()->Recount();
   return Value::None();
 }
 absl::StatusOr<Value> Insert(const MethodCall& c) {
   TILEVM_RETURN_IF_ERROR(c.Check(2, 2));
   TILEVM_ASSIGN_OR_RETURN(int64_t at, ToIndex(c.args.positional[0], "the position", c.loc));
-  std::vector<Value>& items = c.self.mutable_items();
+  ItemVector& items = c.self.mutable_items();
   const int64_t size = static_cast<int64_t>(items.size());
   if (at < 0) at = std::max<int64_t>(0, at + size);
-  items.insert(items.begin() + std::min(at, size), c.args.positional[1]);
+  items.insert(static_cast<size_t>(std::min(at, size)), c.args.positional[1]);
   c.self.As<ItemsPayload>()->Recount();
   return Value::None();
 }
 absl::StatusOr<Value> Pop(const MethodCall& c) {
   TILEVM_RETURN_IF_ERROR(c.Check(0, 1));
-  std::vector<Value>& items = c.self.mutable_items();
+  ItemVector& items = c.self.mutable_items();
   int64_t at = -1;
   if (c.count() == 1) {
     TILEVM_ASSIGN_OR_RETURN(at, ToIndex(c.args.positional[0], "the position", c.loc));
@@ -356,23 +356,23 @@ absl::StatusOr<Value> Pop(const MethodCall& c) {
   if (at < 0) at += static_cast<int64_t>(items.size());
   if (at < 0 || at >= static_cast<int64_t>(items.size())) return InvalidAt(c.loc, "IndexError: pop ", items.empty() ? "from empty list" : "index out of range");
   Value item = items[static_cast<size_t>(at)];
-  items.erase(items.begin() + at);
+  items.erase(static_cast<size_t>(at));
   return item;
 }
 absl::StatusOr<Value> RemoveItem(const MethodCall& c) {
   TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
-  std::vector<Value>& items = c.self.mutable_items();
+  ItemVector& items = c.self.mutable_items();
   for (size_t i = 0; i < items.size(); ++i) {
     TILEVM_ASSIGN_OR_RETURN(bool equal, c.impl.Equals(items[i], c.args.positional[0], c.loc));
     if (!equal) continue;
-    items.erase(items.begin() + static_cast<std::ptrdiff_t>(i));
+    items.erase(i);
     return Value::None();
   }
   return InvalidAt(c.loc, "ValueError: list.remove(x): x not in list");
 }
 absl::StatusOr<Value> IndexOf(const MethodCall& c) {
   TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
-  const std::vector<Value>& items = c.self.items();
+  const ItemVector& items = c.self.items();
   for (size_t i = 0; i < items.size(); ++i) {
     TILEVM_ASSIGN_OR_RETURN(bool equal, c.impl.Equals(items[i], c.args.positional[0], c.loc));
     if (equal) return Value::Int(static_cast<int64_t>(i));
@@ -402,11 +402,11 @@ absl::StatusOr<Value> Reverse(const MethodCall& c) {
 }
 absl::StatusOr<Value> ClearList(const MethodCall& c) {
   // What the items hold may be the list itself: they go when it is empty.
-  const std::vector<Value> items = std::exchange(c.self.mutable_items(), {});
+  const ItemVector items = std::exchange(c.self.mutable_items(), {});
   c.self.As<ItemsPayload>()->Recount();
   return Value::None();
 }
-absl::StatusOr<Value> CopyList(const MethodCall& c) { return Value::List(c.self.items()); }
+absl::StatusOr<Value> CopyList(const MethodCall& c) { return Value::List(c.self.items().ToVector()); }
 
 absl::StatusOr<Value> ReplaceFields(const MethodCall& c) {
   auto copy = std::make_shared<ItemsPayload>(*c.self.As<ItemsPayload>());
@@ -582,6 +582,12 @@ absl::StatusOr<Value> BitLength(const MethodCall& c) {
 }
 absl::StatusOr<Value> IsIntegral(const MethodCall& c) { return Value::Bool(std::isfinite(c.self.float_value()) && c.self.float_value() == std::floor(c.self.float_value())); }
 
+absl::StatusOr<Value> IndicesOf(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
+  TILEVM_ASSIGN_OR_RETURN(const int64_t size, ToIndex(c.args.positional[0], "the length", c.loc));
+  return SliceIndices(c.self, size, c.loc);
+}
+
 absl::StatusOr<Value> RunKernel(const MethodCall& c) {
   CallArgs args = c.args;
   Value grid;
@@ -647,6 +653,7 @@ constexpr MethodRow kDictMethods[] = {
 };
 constexpr MethodRow kIntMethods[] = {{"bit_length", BitLength}};
 constexpr MethodRow kFloatMethods[] = {{"is_integer", IsIntegral}};
+constexpr MethodRow kSliceMethods[] = {{"indices", IndicesOf}};
 constexpr MethodRow kJitMethods[] = {{"run", RunKernel}, {"warmup", RunKernel}};
 constexpr MethodRow kAutogradMethods[] = {{"apply", Apply}};
 constexpr MethodRow kContextMethods[] = {{"save_for_backward", SaveForBackward}, {"mark_non_differentiable", Ignored}, {"set_materialize_grads", Ignored}, {"mark_dirty", Ignored}};
@@ -661,6 +668,7 @@ absl::Span<const MethodRow> MethodsOf(const Impl& impl, const Value& object) {
     case ValueKind::kDict: return kDictMethods;
     case ValueKind::kInt: case ValueKind::kBool: return kIntMethods;
     case ValueKind::kFloat: return kFloatMethods;
+    case ValueKind::kSlice: return kSliceMethods;
     case ValueKind::kJitFunction: return kJitMethods;
     case ValueKind::kClass: return impl.HasBase(object, "torch.autograd.Function") ? absl::Span<const MethodRow>(kAutogradMethods) : absl::Span<const MethodRow>();
     case ValueKind::kInstance: {

@@ -268,7 +268,7 @@ absl::StatusOr<Value> Evaluator::Impl::Binary(Op op, const Value& x, const Value
   if (op == Op::kMul && (y.is(ValueKind::kString) || IsSequence(y)) && x_int) return Repeat(y, x, loc);
   if (op == Op::kAdd && IsSequence(x) && x.kind() == y.kind()) {
     if (x.items().size() + y.items().size() > kMaxSequence) return TooLong(loc);
-    std::vector<Value> items = x.items();
+    std::vector<Value> items = x.items().ToVector();
     items.insert(items.end(), y.items().begin(), y.items().end());
     return x.is(ValueKind::kTuple) ? Value::Tuple(std::move(items)) : Value::List(std::move(items));
   }
@@ -312,7 +312,7 @@ absl::StatusOr<bool> Evaluator::Impl::Equals(const Value& x, const Value& y, Loc
   if (x.kind() != y.kind()) return StaticEqual(x, y);
   if (x.payload() != nullptr && x.payload() == y.payload()) return true;
   if (IsSequence(x)) {
-    const std::vector<Value> a = x.items(), b = y.items();  // a method may change them
+    const std::vector<Value> a = x.items().ToVector(), b = y.items().ToVector();  // a method may change them
     if (a.size() != b.size()) return false;
     for (size_t i = 0; i < a.size(); ++i) {
       TILEVM_RETURN_IF_ERROR(CountStep(loc));  // what shares its parts can be compared without end
@@ -380,7 +380,7 @@ absl::StatusOr<Value> Evaluator::Impl::CompareValues(Op op, const Value& x, cons
     return Value::Bool(op == Op::kLe || op == Op::kGe || items.size() < large.As<SetPayload>()->items.size());
   }
   if (IsSequence(x) && x.kind() == y.kind()) {
-    const std::vector<Value> a = x.items(), b = y.items();  // a method may change them
+    const std::vector<Value> a = x.items().ToVector(), b = y.items().ToVector();  // a method may change them
     for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
       TILEVM_RETURN_IF_ERROR(CountStep(loc));
       TILEVM_ASSIGN_OR_RETURN(bool equal, Equals(a[i], b[i], loc));

@@ -43,7 +43,7 @@ class Representation {
   }
 
  private:
-  absl::Status Items(absl::string_view open, std::vector<Value> items, absl::string_view close) {
+  absl::Status Items(absl::string_view open, const ItemVector& items, absl::string_view close) {
     absl::StrAppend(&text_, open);
     for (size_t i = 0; i < items.size(); ++i) {
       if (i != 0) text_ += ", ";

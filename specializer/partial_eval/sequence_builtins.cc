@@ -190,7 +190,7 @@ absl::StatusOr<Value> NamedTuple(Impl& impl, const CallArgs& args, Loc loc) {
 constexpr BuiltinRow kRows[] = {
     {"builtins.len", Len}, {"builtins.min", Min}, {"builtins.max", Max}, {"builtins.sum", Sum}, {"builtins.any", Any}, {"builtins.all", All},
     {"builtins.sorted", Sorted}, {"builtins.list", List}, {"builtins.tuple", Tuple}, {"builtins.set", Set<false>}, {"builtins.frozenset", Set<true>},
-    {"builtins.dict", Dict}, {"functools.reduce", Reduce}, {"collections.namedtuple", NamedTuple}, {"typing.NamedTuple", NamedTuple},
+    {"builtins.dict", Dict}, {"builtins.slice", SliceBuiltin}, {"functools.reduce", Reduce}, {"collections.namedtuple", NamedTuple}, {"typing.NamedTuple", NamedTuple},
     {"collections.OrderedDict", Dict}, {"collections.defaultdict", DefaultDict}, {"tilevm.generator", NewGeneratorBuiltin}, {"tilevm.yield", YieldBuiltin},
     {"contextlib.contextmanager", ContextManagerBuiltin}, {"contextlib.suppress", SuppressBuiltin},
     {"contextlib.nullcontext", NullContextBuiltin},

@@ -93,8 +93,8 @@ Value Value::Shared(ValueKind kind, std::shared_ptr<Payload> payload) {
 }
 
 const std::string& Value::string() const { return As<StringPayload>()->text; }
-const std::vector<Value>& Value::items() const { return As<ItemsPayload>()->items; }
-std::vector<Value>& Value::mutable_items() const { return As<ItemsPayload>()->items; }
+const ItemVector& Value::items() const { return As<ItemsPayload>()->items; }
+ItemVector& Value::mutable_items() const { return As<ItemsPayload>()->items; }
 
 // --- host objects: everything is refused unless the object says otherwise --------------------------------------------------------------
 
@@ -136,6 +136,20 @@ std::string HostObject::Repr() const { return absl::StrCat("<", type_name(), ">"
 MemoryMeter*& MemoryMeter::Current() {
   thread_local MemoryMeter* current = nullptr;
   return current;
+}
+
+bool MemoryMeter::AddTensor(int64_t bytes) {
+  if (tensor_bytes_.fetch_add(bytes, std::memory_order_relaxed) > max_tensor_bytes_ - bytes) {
+    tensor_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+    return false;
+  }
+  Add(1);  // the tensor may outlive the evaluator
+  return true;
+}
+
+void MemoryMeter::FreeTensor(int64_t bytes) {
+  tensor_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+  Add(-1);
 }
 
 namespace {

@@ -24,6 +24,7 @@
 #include "isa/status.h"
 #include "isa/types.h"
 #include "specializer/ir/kernel.h"
+#include "specializer/partial_eval/front_vector.h"
 
 namespace tilevm::specializer {
 
@@ -62,24 +63,44 @@ enum class ValueKind : uint8_t {
 };
 
 class Value;
+using ItemVector = FrontVector<Value>;
 class Evaluator;
 struct CallArgs;
 
 uint64_t HashMix(uint64_t seed, uint64_t value);  // of two hashes
 
-// Counts the bytes that an evaluator's values hold, so that it can refuse to go on (Limits::max_value_bytes). It begins with one byte for its owner
-// and deletes itself with the last one.
+// Counts the bytes that an evaluator's values hold, so that it can refuse to go on (Limits::max_value_bytes), and apart from them those of its tensors,
+// which are refused before they are made. It begins with one byte for its owner and deletes itself with the last one.
 class MemoryMeter {
  public:
+  explicit MemoryMeter(int64_t max_tensor_bytes) : max_tensor_bytes_(max_tensor_bytes) {}
   void Add(int64_t bytes) {
     if (bytes_.fetch_add(bytes, std::memory_order_acq_rel) + bytes == 0) delete this;
   }
   int64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  // False, and nothing counted, where the tensors would go beyond their bound. One that was counted is given back by FreeTensor.
+  bool AddTensor(int64_t bytes);
+  void FreeTensor(int64_t bytes);
+  int64_t max_tensor_bytes() const { return max_tensor_bytes_; }
   // Of the evaluator that runs on this thread, or null: what new payloads count to.
   static MemoryMeter*& Current();
 
  private:
   std::atomic<int64_t> bytes_{1};
+  std::atomic<int64_t> tensor_bytes_{0};
+  const int64_t max_tensor_bytes_;
+};
+
+// What is made on this thread while it lives counts to that meter.
+class MeterScope {
+ public:
+  explicit MeterScope(MemoryMeter* meter) : outer_(std::exchange(MemoryMeter::Current(), meter)) {}
+  ~MeterScope() { MemoryMeter::Current() = outer_; }
+  MeterScope(const MeterScope&) = delete;
+  MeterScope& operator=(const MeterScope&) = delete;
+
+ private:
+  MemoryMeter* outer_;
 };
 
 struct Payload {
@@ -153,8 +174,8 @@ class Value {
   ir::ValueId tensor() const { return tensor_; }
   bool is_torch_dtype() const { return int_ != 0; }  // kDType
   const std::string& string() const;               // kString, kBuiltin (path)
-  const std::vector<Value>& items() const;         // kTuple, kList
-  std::vector<Value>& mutable_items() const;       // kList
+  const ItemVector& items() const;                 // kTuple, kList
+  ItemVector& mutable_items() const;               // kList
   const std::shared_ptr<Payload>& payload() const { return payload_; }
   template <typename T>
   T* As() const {
@@ -191,7 +212,7 @@ struct ItemsPayload : Payload {  // tuple, list
   ItemsPayload(const ItemsPayload& other) : Payload(other), items(other.items), class_name(other.class_name), field_names(other.field_names) { Recount(); }
   // To be called when the number of items has changed.
   void Recount() { Charge(items.capacity() * sizeof(Value)); }
-  std::vector<Value> items;
+  ItemVector items;
   std::string class_name;                // of a named tuple; "torch.Size"; else ""
   std::vector<std::string> field_names;  // of a named tuple, else empty
 };

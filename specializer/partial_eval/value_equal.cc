@@ -13,7 +13,7 @@ namespace {
 
 bool EqualAt(const Value& a, const Value& b, int depth);
 
-bool EqualItems(const std::vector<Value>& a, const std::vector<Value>& b, int depth) {
+bool EqualItems(const ItemVector& a, const ItemVector& b, int depth) {
   if (a.size() != b.size()) return false;
   for (size_t i = 0; i < a.size(); ++i) {
     if (!EqualAt(a[i], b[i], depth)) return false;
@@ -195,7 +195,7 @@ namespace {
 uint64_t HashAt(const Value& value, int depth) {
   const uint64_t kind = static_cast<uint64_t>(value.kind());
   const auto pointer = [&] { return HashMix(kind, reinterpret_cast<uintptr_t>(value.payload().get())); };
-  const auto items = [&](const std::vector<Value>& list) {
+  const auto items = [&](absl::Span<const Value> list) {
     uint64_t hash = HashMix(kind, list.size());
     for (size_t i = 0; i < list.size() && depth < kMaxEqualDepth; ++i) hash = HashMix(hash, HashAt(list[i], depth + 1));
     return hash;

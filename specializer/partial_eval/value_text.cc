@@ -77,7 +77,7 @@ constexpr size_t kMaxReprText = size_t{1} << 20;
 
 void AppendRepr(const Value& value, int depth, std::string* out);
 
-void AppendItems(const std::vector<Value>& items, int depth, std::string* out) {
+void AppendItems(absl::Span<const Value> items, int depth, std::string* out) {
   for (size_t i = 0; i < items.size(); ++i) {
     if (i != 0) *out += ", ";
     AppendRepr(items[i], depth, out);

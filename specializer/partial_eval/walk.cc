@@ -398,7 +398,7 @@ absl::Status Evaluator::Impl::RunInst(Frame& frame, const isa::Inst& inst, std::
       if (!value.is(ValueKind::kTuple) || value.items().size() != inst.results.size()) {
         return InvalidAt(inst.loc, isa::Mnemonic(inst.op), ": ", inst.results.size(), " results wanted, it gives ", NameOfType(value));
       }
-      return DefineResults(frame, inst, value.items());
+      return DefineResults(frame, inst, value.items().ToVector());
     }
   }
 }

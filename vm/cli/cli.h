@@ -35,6 +35,9 @@ inline std::string HasName(const std::string& text) { return text.empty() || tex
 
 // Prints the status on stderr, with source line and caret where it has a place, and gives kFailed.
 int Fail(const absl::Status& status, const std::vector<SourceFile>& files = {});
+// "512M", "2G", "1048576"; -1 if it is no size.
+int64_t Bytes(absl::string_view text);
+
 // A wrong command line: kUsage.
 int Misuse(absl::string_view message);
 

@@ -135,13 +135,13 @@ check "no grid" 2 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_a
 says err "--grid is missing"
 check "wrong grid" 2 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_args[@]}" --grid "n_elements / 2"
 says err "write // or cdiv(a, b)"
-check "grid beyond the limit" 1 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_args[@]}" --grid "1, 70000"
+check "grid beyond the limit" 2 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_args[@]}" --grid "1, 70000"
 says err "grid extent of axis 1 is 70000; the limit is 65535"
 check "empty grid" 0 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_args[@]}" --grid 0
 says out "kernel add_kernel: no kernel was launched"
-check "negative grid" 1 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_args[@]}" --grid=-1
+check "negative grid" 2 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_args[@]}" --grid=-1
 says err "grid extent of axis 0 is -1; it cannot be negative"
-for bad in '' '(' 'cdiv(' 'x_ptr' 'nope' '1,,2' '1 // 0' 'n_elements $'; do
+for bad in '1,2,3,4' '' '(' 'cdiv(' 'x_ptr' 'nope' '1,,2' '1 // 0' 'n_elements $'; do
   check "bad grid '$bad'" 2 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_args[@]}" "--grid=$bad"
 done
 for value in 'randn(4, f16, f32)' 'randn(4, f16, dtype=f32)' 'randn(4, seed=-1)' 'randn(4, seed=1, seed=2)' 'full(4, value=1e400)' '1e400' '@'; do
@@ -225,6 +225,57 @@ def beyond(x_ptr, BLOCK: tl.constexpr):
 PY
 check "out of bounds" 3 "$tilevm" run beyond.py beyond "x_ptr=zeros(12)" BLOCK=16 --grid 1 --check
 says err "beyond.py:7:"
+
+# Stars through files: of Python's modules, of Triton's, in a circle.
+mkdir -p stars
+cat >stars/main.py <<'PY'
+from first import *
+assert list(chain([1], islice(count(), 2))) == [1, 0, 1] and isqrt(17) == 4 and own(3) == [3, 0, 1, 2] and later() == 2.5
+@triton.jit
+def k(x_ptr):
+    store(x_ptr + arange(0, 4), arange(0, 4) + cdiv(7, 2))
+x = torch.zeros(4, dtype=torch.int32)
+k[(1,)](x)
+assert x.tolist() == [4, 5, 6, 7]
+for name in ("nowhere", "_hidden"):
+    try:
+        eval_of = {"nowhere": lambda: nowhere, "_hidden": lambda: _hidden}[name]()
+        found = True
+    except NameError:
+        found = False
+    assert not found
+print("stars are found")
+PY
+cat >stars/first.py <<'PY'
+import torch
+import triton
+from itertools import *
+from triton.language import *
+from second import *
+def own(n):
+    return list(chain([n], range(n)))
+PY
+cat >stars/second.py <<'PY'
+from math import *
+from first import *
+_hidden = 1
+def later():
+    return fabs(-2.5)
+PY
+check "stars through files" 0 "$tilevm" run stars/main.py
+says out "stars are found"
+check "stars as bytecode" 0 "$tilevm" compile stars/main.py -o stars.tbc
+check "stars from bytecode" 0 "$tilevm" run stars.tbc
+check "stars as text" 0 "$tilevm" dis stars.tbc
+mv out stars.tasm
+check "stars from text" 0 "$tilevm" run stars.tasm
+says out "stars are found"
+
+check "no more memory than said" 1 "$tilevm" run "$examples/vector_add.py" --max-memory 1M
+says err "MemoryError: with a tensor of 40000000 bytes the program's tensors take more than 1 MiB"
+check "no more memory for arguments" 1 "$tilevm" run "$examples/vector_add.py" add_kernel "x_ptr=zeros(1000000)" --grid 1 --max-memory 1M
+check "no size" 2 "$tilevm" run "$examples/vector_add.py" --max-memory much
+says err "'much' is no size such as 512M or 8G"
 
 ls ./*.tmp >/dev/null 2>&1 && { echo "FAIL temporary files are left: $(ls ./*.tmp)"; failures=$((failures + 1)); }
 [[ $failures -eq 0 ]] && echo "all checks passed"

@@ -15,6 +15,22 @@
 #include "vm/cli/cli.h"
 
 namespace tilevm::vm::cli {
+
+int64_t Bytes(absl::string_view text) {
+  int64_t unit = 1;
+  if (!text.empty()) {
+    const char last = text.back();
+    const int shift = last == 'K' ? 10 : last == 'M' ? 20 : last == 'G' ? 30 : 0;
+    if (shift != 0) {
+      unit = int64_t{1} << shift;
+      text.remove_suffix(1);
+    }
+  }
+  int64_t number = 0;
+  if (!absl::SimpleAtoi(text, &number) || number < 0 || number > (int64_t{1} << 62) / unit) return -1;
+  return number * unit;
+}
+
 namespace {
 
 int Devices(bool json) {
@@ -54,22 +70,6 @@ struct CacheFlags {
   std::string directory, max_size;
   bool json = false;
 };
-
-// "512M", "2G", "1048576"; -1 if it is no size.
-int64_t Bytes(absl::string_view text) {
-  int64_t unit = 1;
-  if (!text.empty()) {
-    const char last = text.back();
-    const int shift = last == 'K' ? 10 : last == 'M' ? 20 : last == 'G' ? 30 : 0;
-    if (shift != 0) {
-      unit = int64_t{1} << shift;
-      text.remove_suffix(1);
-    }
-  }
-  int64_t number = 0;
-  if (!absl::SimpleAtoi(text, &number) || number < 0 || number > (int64_t{1} << 62) / unit) return -1;
-  return number * unit;
-}
 
 int Cache(const std::string& verb, const CacheFlags& flags) {
   gpu::DiskCacheOptions options;

@@ -19,6 +19,7 @@
 #include "vm/cli/run_report.h"
 #include "vm/cli/values.h"
 #include "vm/engine.h"
+#include "vm/host/launch.h"
 #include "vm/file.h"
 
 namespace tilevm::vm::cli {
@@ -39,6 +40,7 @@ struct RunFlags {
   uint64_t seed = 0;
   int threads = 0;
   int64_t max_ops = 0;
+  std::string max_memory;
 };
 
 bool IsAssignment(const std::string& text) {
@@ -91,6 +93,7 @@ class Runner {
     options.seed = flags_.seed;
     options.threads = flags_.threads;
     options.max_ops = flags_.max_ops;
+    options.limits.max_tensor_bytes = flags_.max_memory.empty() ? 0 : Bytes(flags_.max_memory);
     if (flags_.json) options.print = [this](absl::string_view line) { report_.printed.emplace_back(line); };
     if (flags_.verbose) options.log = [](absl::string_view line) { std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); };
     Apply(flags_.device, options);
@@ -111,7 +114,10 @@ class Runner {
     report_.file = flags_.file;
     report_.load_us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
 
-    absl::StatusOr<std::vector<NamedValue>> values = ParseValues(texts, program_->world().generator());
+    absl::StatusOr<std::vector<NamedValue>> values = [&] {
+      const specializer::MeterScope counted(program_->meter());
+      return ParseValues(texts, program_->world().generator());
+    }();
     if (!values.ok()) {
       // A file that cannot be read is no misuse.
       const absl::StatusCode code = values.status().code();
@@ -186,7 +192,7 @@ class Runner {
       TILEVM_ASSIGN_OR_RETURN(Value result, program_->Call(name, args));
       report_.what = absl::StrCat("called ", name);
       const bool several = result.is(ValueKind::kTuple) || result.is(ValueKind::kList);
-      const std::vector<Value> results = several ? result.items() : std::vector<Value>{result};
+      const std::vector<Value> results = several ? result.items().ToVector() : std::vector<Value>{result};
       for (size_t i = 0; i < results.size(); ++i) report_.values.emplace_back(several ? absl::StrCat("result[", i, "]") : "result", results[i]);
       if (result_paths_.size() > results.size()) return absl::InvalidArgumentError(absl::StrCat(name, " gave ", results.size(), " results, -o names ", result_paths_.size()));
       for (size_t i = 0; i < result_paths_.size(); ++i) TILEVM_RETURN_IF_ERROR(SaveTensor(results[i], result_paths_[i]));
@@ -218,7 +224,7 @@ class Runner {
     }
     int code = kFailed;
     if (exit_code.has_value() && absl::SimpleAtoi(std::string(*exit_code), &code)) return code;
-    if (status.GetPayload(kGridPayload).has_value()) return kUsage;
+    if (!flags_.grid.empty() && status.GetPayload(host::kGridPayload).has_value()) return kUsage;
     if (!status.ok()) return kFailed;
     return report_.world != nullptr && !report_.world->reports().empty() ? kReported : kOk;
   }
@@ -274,6 +280,9 @@ void AddRun(CLI::App& app, int* exit_code) {
   verb->add_flag("--stats", flags->stats, "print times and rates");
   verb->add_option("--threads", flags->threads, "threads of the CPU engine (0: one for each core)")->check(CLI::NonNegativeNumber);
   verb->add_option("--max-ops", flags->max_ops, "stop a launch after so many instructions (0: no limit)")->check(CLI::NonNegativeNumber);
+  verb->add_option("--max-memory", flags->max_memory, "what tensors may take in all, such as 512M or 8G (7/8 of the machine's memory)")->check([](const std::string& text) {
+    return Bytes(text) > 0 ? std::string() : absl::StrCat("'", text, "' is no size such as 512M or 8G");
+  });
   verb->footer("Examples:\n"
                "  tilevm run vector_add.py\n"
                "  tilevm run fused_softmax.py softmax x='randn(1823, 781, seed=1)' -o y.npy\n"

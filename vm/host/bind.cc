@@ -311,6 +311,16 @@ absl::StatusOr<specializer::SpecializationKey> SpecializationOf(const Value& ker
   return key;
 }
 
+namespace {
+
+absl::Status GridError(Loc loc, const auto&... parts) {
+  absl::Status status = InvalidAt(loc, parts...);
+  status.SetPayload(kGridPayload, absl::Cord());
+  return status;
+}
+
+}  // namespace
+
 absl::StatusOr<std::array<int64_t, 3>> EvaluateGrid(Evaluator& evaluator, const Value& grid, const BoundCall& bound, Loc loc) {
   Value value = grid;
   if (value.is(ValueKind::kFunction) || value.is(ValueKind::kBoundMethod) || value.is(ValueKind::kJitFunction) ||
@@ -319,11 +329,11 @@ absl::StatusOr<std::array<int64_t, 3>> EvaluateGrid(Evaluator& evaluator, const 
   }
   std::vector<Value> extents;
   if (value.is(ValueKind::kTuple) || value.is(ValueKind::kList)) {
-    extents = value.items();
+    extents = value.items().ToVector();
   } else {
     extents = {value};
   }
-  if (extents.empty() || extents.size() > 3) return InvalidAt(loc, "a grid has 1 to 3 extents, not ", extents.size());
+  if (extents.empty() || extents.size() > 3) return GridError(loc, "a grid has 1 to 3 extents, not ", extents.size());
   std::array<int64_t, 3> out = {1, 1, 1};
   constexpr int64_t kMost[3] = {2147483647, 65535, 65535};  // of every NVIDIA device; the CPU engine keeps to them
   for (size_t i = 0; i < extents.size(); ++i) {
@@ -333,9 +343,9 @@ absl::StatusOr<std::array<int64_t, 3>> EvaluateGrid(Evaluator& evaluator, const 
     if (!v.is(ValueKind::kInt) && !v.is(ValueKind::kBool)) {
       return InvalidAt(loc, "grid extent ", i, " must be an int, not ", specializer::TypeName(extents[i], nullptr), " (", specializer::Repr(extents[i]), ")");
     }
-    if (v.int_value() < 0) return InvalidAt(loc, bound.function->name, ": grid extent of axis ", i, " is ", specializer::Str(v), "; it cannot be negative");
+    if (v.int_value() < 0) return GridError(loc, bound.function->name, ": grid extent of axis ", i, " is ", specializer::Str(v), "; it cannot be negative");
     if (v.int_value() > kMost[i]) {
-      return InvalidAt(loc, bound.function->name, ": grid extent of axis ", i, " is ", specializer::Str(v), "; the limit is ", kMost[i]);
+      return GridError(loc, bound.function->name, ": grid extent of axis ", i, " is ", specializer::Str(v), "; the limit is ", kMost[i]);
     }
     out[i] = static_cast<int64_t>(v.int_value());
   }

@@ -27,7 +27,7 @@ void Leaves(const Value& value, std::vector<Value>& out) {
   if (Record* descriptor = AsRecord(value, "TensorDescriptor")) {
     out.push_back(*descriptor->Find("base"));
     for (const Value& extent : descriptor->Find("shape")->items()) out.push_back(extent);
-    const std::vector<Value>& strides = descriptor->Find("strides")->items();
+    const specializer::ItemVector& strides = descriptor->Find("strides")->items();
     out.insert(out.end(), strides.begin(), strides.empty() ? strides.end() : strides.end() - 1);
     return;
   }

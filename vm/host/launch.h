@@ -31,6 +31,8 @@ struct BoundCall {
 
 absl::StatusOr<BoundCall> Bind(Evaluator& evaluator, const Value& kernel, const CallArgs& call, Loc loc);
 absl::StatusOr<specializer::SpecializationKey> SpecializationOf(const Value& kernel, const BoundCall& bound, Loc loc);
+// Marks an error of a grid: it cannot be read or evaluated, or an extent is none.
+inline constexpr absl::string_view kGridPayload = "tilevm/grid";
 absl::StatusOr<std::array<int64_t, 3>> EvaluateGrid(Evaluator& evaluator, const Value& grid, const BoundCall& bound, Loc loc);
 
 // The calls to try, best first: heuristics and autotune applied in their stacking order. Without autotune there is one. `config` describes the

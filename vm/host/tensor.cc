@@ -51,6 +51,14 @@ absl::StatusOr<std::shared_ptr<Storage>> Storage::Allocate(int64_t bytes, Fill f
     return absl::ResourceExhaustedError(absl::StrCat("a tensor of ", bytes, " bytes is beyond the limit of 2**40"));
   }
   std::shared_ptr<Storage> storage(new Storage());
+  if (specializer::MemoryMeter* meter = specializer::MemoryMeter::Current()) {
+    if (!meter->AddTensor(bytes)) {
+      return absl::ResourceExhaustedError(absl::StrCat("MemoryError: with a tensor of ", bytes, " bytes the program's tensors take more than ",
+                                                       meter->max_tensor_bytes() >> 20, " MiB"));
+    }
+    storage->meter_ = meter;
+    storage->bytes_ = bytes;
+  }
   const size_t wanted = static_cast<size_t>(bytes) + kAlignment;
   storage->block_ = fill == Fill::kZero ? std::calloc(wanted, 1) : std::malloc(wanted);
   if (storage->block_ == nullptr) return absl::ResourceExhaustedError(absl::StrCat("no memory for a tensor of ", bytes, " bytes"));
@@ -86,7 +94,10 @@ std::shared_ptr<Storage> Storage::Borrow(void* data, int64_t bytes) {
   return storage;
 }
 
-Storage::~Storage() { std::free(block_); }
+Storage::~Storage() {
+  std::free(block_);
+  if (meter_ != nullptr) meter_->FreeTensor(bytes_);
+}
 
 Shape ContiguousStrides(const Shape& shape) {
   Shape strides(shape.size());

@@ -38,7 +38,8 @@ class Mirror {
 
 class Storage {
  public:
-  // kResourceExhausted beyond the process-wide bound of one tensor (2^40 bytes) or where memory ends.
+  // kResourceExhausted beyond what the tensors of the program that runs on this thread may take (specializer::Limits::max_tensor_bytes), beyond 2^40
+  // bytes for one, or where memory ends.
   static absl::StatusOr<std::shared_ptr<Storage>> Allocate(int64_t bytes, Fill fill);
   // Memory of somebody else, which outlives the storage.
   static std::shared_ptr<Storage> Borrow(void* data, int64_t bytes);
@@ -80,6 +81,7 @@ class Storage {
   std::shared_ptr<Mirror> mirror_;
   uint64_t device_address_ = 0;
   int64_t bytes_ = 0;
+  specializer::MemoryMeter* meter_ = nullptr;  // that counts it
   std::vector<uint8_t> written_;
 };
 

@@ -48,7 +48,7 @@ absl::StatusOr<std::optional<int64_t>> SliceBound(const Value& v, Loc loc) {
 absl::StatusOr<Selection> Select(const Tensor& tensor, const Value& subscript, Loc loc) {
   Selection s;
   s.view = tensor;
-  const std::vector<Value> items = subscript.is(ValueKind::kTuple) ? subscript.items() : std::vector<Value>{subscript};
+  const std::vector<Value> items = subscript.is(ValueKind::kTuple) ? subscript.items().ToVector() : std::vector<Value>{subscript};
   const auto takes = [](const Value& v) -> int {  // dimensions that an item takes
     if (v.is(ValueKind::kNone) || v.is(ValueKind::kEllipsis)) return 0;
     if (HostTensor* t = AsTensor(v); t != nullptr && t->tensor.dtype == DType::kI1) return t->tensor.rank();

@@ -124,7 +124,7 @@ absl::StatusOr<Value> RandomLike(HostCall& call) {
 }
 
 absl::StatusOr<Value> RandInt(HostCall& call) {  // randint(high, size), randint(low, high, size)
-  std::vector<Value> given = call.args[0].items();
+  std::vector<Value> given = call.args[0].items().ToVector();
   Value low = call.args[1], high = call.args[2], size = call.args[3];
   if (!given.empty() && size.absent() && (given.back().is(specializer::ValueKind::kTuple) || given.back().is(specializer::ValueKind::kList))) {
     size = given.back();

@@ -19,7 +19,7 @@ Value IntTuple(const Shape& shape) {
 }
 
 Value SizeOf(const Shape& shape) {
-  return specializer::MakeNamedTuple("torch.Size", {}, IntTuple(shape).items());
+  return specializer::MakeNamedTuple("torch.Size", {}, IntTuple(shape).items().ToVector());
 }
 
 absl::StatusOr<Value> Size(HostCall& call) {
@@ -129,7 +129,7 @@ absl::StatusOr<Value> To(HostCall& call) {  // to(dtype), to(device), to(device,
   TILEVM_ASSIGN_OR_RETURN(Tensor t, call.TensorArg(0));
   DType dtype = t.dtype;
   bool cpu = t.cpu_label;
-  std::vector<Value> given = call.args[1].items();
+  std::vector<Value> given = call.args[1].items().ToVector();
   if (call.given_not_none(2)) given.push_back(call.args[2]);
   if (call.given_not_none(3)) given.push_back(call.args[3]);
   for (const Value& v : given) {
