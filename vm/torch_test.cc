@@ -247,5 +247,161 @@ assert triton.cdiv(10, 4) == 3 and triton.next_power_of_2(781) == 1024
   EXPECT_EQ(printed, "bench: skipped (perf_report does not run here)\n");
 }
 
+TEST(Torch, IndexingWithSeveralTensors) {
+  EXPECT_EQ(RunBody(R"py(
+x = torch.arange(24).view(4, 6)
+rows, cols = torch.tensor([0, 3, 1]), torch.tensor([5, 0, -1])
+assert x[rows, cols].tolist() == [5, 18, 11]
+assert x[torch.arange(4), torch.tensor([1, 2, 3, 4])].tolist() == [1, 8, 15, 22]
+assert x[[0, 1], [2, 3]].tolist() == [2, 9]
+assert x[torch.tensor([[0], [1]]), torch.tensor([2, 3])].tolist() == [[2, 3], [8, 9]]
+y = torch.arange(120).view(2, 3, 4, 5)
+i, j = torch.tensor([0, 2]), torch.tensor([1, 3])
+assert y[:, i, j].shape == (2, 2, 5) and y[:, i, j][1, 1].tolist() == y[1, 2, 3].tolist()
+assert y[:, :, i, j].shape == (2, 3, 2) and y[0, 1, i, j].tolist() == [y[0, 1, 0, 1].item(), y[0, 1, 2, 3].item()]
+k = torch.tensor([1, 0])
+assert y[k, :, j].shape == (2, 3, 5) and y[k, :, j][0, 2].tolist() == y[1, 2, 1].tolist()
+assert y[k, i, j].shape == (2, 5) and y[k, i, j][0].tolist() == y[1, 0, 1].tolist()
+assert y[k, i, j, i].tolist() == [y[1, 0, 1, 0].item(), y[0, 2, 3, 2].item()]
+t = x.t()
+assert t[cols, rows].tolist() == [5, 18, 11]
+z = torch.zeros(4, 6)
+z[rows, cols] = 1.0
+z[rows, torch.tensor([0, 1, 2])] = torch.tensor([2.0, 3.0, 4.0])
+assert z[0].tolist() == [2, 0, 0, 0, 0, 1] and z[3].tolist() == [1, 3, 0, 0, 0, 0] and z[1].tolist() == [0, 0, 4, 0, 0, 1] and z.sum() == 12
+z[:, rows] = torch.tensor([7.0, 8.0, 9.0])
+assert z[2].tolist() == [7, 9, 0, 8, 0, 0]
+z[rows] = torch.arange(6.0)
+assert z[3].tolist() == [0, 1, 2, 3, 4, 5]
+z[torch.tensor([[0, 1], [2, 3]])] = torch.ones(2, 2, 6)
+assert z.sum() == 24
+for bad in (lambda: x[rows, torch.tensor([0, 1])], lambda: x[rows, torch.tensor([0, 1, 6])], lambda: x[rows, cols, rows]):
+    try:
+        bad()
+        failed = False
+    except IndexError:
+        failed = True
+    assert failed
+)py"),
+            "");
+}
+
+TEST(Torch, PicksAndPlacesByIndex) {
+  EXPECT_EQ(RunBody(R"py(
+x = torch.arange(12).view(3, 4)
+assert x.gather(1, torch.tensor([[0, 3], [1, 1], [2, 0]])).tolist() == [[0, 3], [5, 5], [10, 8]]
+assert torch.gather(x.t(), 0, torch.tensor([[3, 0, 1]])).tolist() == [[3, 4, 9]]
+assert torch.take_along_dim(x, torch.tensor([[1], [2], [3]]), dim=-1).tolist() == [[1], [6], [11]]
+z = torch.zeros(3, 4)
+assert z.scatter_(1, torch.tensor([[2], [0], [3]]), 1.0) is z and z.tolist() == [[0, 0, 1, 0], [1, 0, 0, 0], [0, 0, 0, 1]]
+assert torch.zeros(2, 3).scatter(1, torch.tensor([[2, 0]]), torch.tensor([[5.0, 6.0]])).tolist() == [[6, 0, 5], [0, 0, 0]]
+assert torch.zeros(3).scatter_add_(0, torch.tensor([0, 0, 2]), torch.tensor([1.0, 2.0, 4.0])).tolist() == [3, 0, 4]
+assert x.index_select(1, torch.tensor([3, 0])).tolist() == [[3, 0], [7, 4], [11, 8]] and torch.index_select(x, 0, torch.tensor([2])).tolist() == [[8, 9, 10, 11]]
+assert torch.zeros(3, 2).index_add_(0, torch.tensor([1, 1]), torch.tensor([[1.0, 2.0], [3.0, 4.0]])).tolist() == [[0, 0], [4, 6], [0, 0]]
+assert torch.zeros(3).index_copy(0, torch.tensor([2]), torch.tensor([5.0])).tolist() == [0, 0, 5]
+assert x.masked_select(x > 9).tolist() == [10, 11] and torch.nonzero(x > 9).tolist() == [[2, 2], [2, 3]]
+r, c = torch.nonzero(x > 9, as_tuple=True)
+assert r.tolist() == [2, 2] and c.tolist() == [2, 3]
+a, b, d = x.unbind(0)
+assert b.tolist() == [4, 5, 6, 7] and x.select(1, 2).tolist() == [2, 6, 10] and [t.tolist() for t in torch.unbind(x[:2], dim=1)][3] == [3, 7]
+assert torch.roll(torch.arange(5), 2).tolist() == [3, 4, 0, 1, 2] and x.roll(-1, 1).tolist()[0] == [1, 2, 3, 0] and x.roll((1, 1), (0, 1)).tolist()[0] == [11, 8, 9, 10]
+assert torch.tensor([1, 2]).repeat_interleave(2).tolist() == [1, 1, 2, 2] and x[:1].repeat_interleave(2, dim=0).tolist() == [[0, 1, 2, 3]] * 2
+assert torch.diag(torch.tensor([1, 2])).tolist() == [[1, 0], [0, 2]] and x.diag(1).tolist() == [1, 6, 11] and x.diagonal(-1).tolist() == [4, 9] and x[:3, :3].trace() == 15
+assert torch.tensor([1.5]).type_as(torch.zeros(1, dtype=torch.int32)).dtype == torch.int32
+assert torch.vstack([torch.zeros(2), torch.ones(1, 2)]).tolist() == [[0, 0], [1, 1]] and torch.hstack((torch.zeros(1), torch.ones(2))).tolist() == [0, 1, 1]
+assert torch.hstack([torch.zeros(2, 1), torch.ones(2, 1)]).tolist() == [[0, 1], [0, 1]] and torch.concatenate([x, x], 0).shape == (6, 4)
+assert F.one_hot(torch.tensor([0, 2]), 4).tolist() == [[1, 0, 0, 0], [0, 0, 1, 0]] and F.one_hot(torch.tensor([1])).tolist() == [[0, 1]]
+assert F.embedding(torch.tensor([[2, 0]]), x).tolist() == [[[8, 9, 10, 11], [0, 1, 2, 3]]]
+assert F.pad(torch.ones(1, 2), (1, 2)).tolist() == [[0, 1, 1, 0, 0]] and F.pad(torch.ones(1, 3), (-1, 0, 0, 1), value=5.0).tolist() == [[1, 1], [5, 5]]
+for bad in (lambda: x.gather(1, torch.tensor([[4]])), lambda: x.gather(1, torch.tensor([0])), lambda: F.pad(x, (1,)), lambda: x.scatter_(1, torch.tensor([[0.5]]), 1)):
+    try:
+        bad()
+        failed = False
+    except Exception as e:
+        failed = True
+    assert failed
+)py"),
+            "");
+}
+
+// Right values by hand, or from the definition.
+TEST(Torch, LossesNormsAndActivations) {
+  EXPECT_EQ(RunBody(R"py(
+import math
+close = torch.testing.assert_close
+x = torch.randn(6, 10)
+t = torch.tensor([1, 2, 3, -100, 9, 0])
+p = torch.log_softmax(x, -1)
+kept = torch.tensor([0, 1, 2, 4, 5])
+nll = -p[kept, t[kept]]
+close(F.cross_entropy(x, t), nll.mean())
+close(F.cross_entropy(x, t, reduction="sum"), nll.sum())
+close(F.nll_loss(p, t, reduction="none")[kept], nll)
+assert F.cross_entropy(x, t, reduction="none")[3] == 0 and F.cross_entropy(x, torch.full((6,), 7), ignore_index=7, reduction="sum") == 0
+w = torch.rand(10) + 0.5
+close(F.cross_entropy(x, t, w), (nll * w[t[kept]]).sum() / w[t[kept]].sum())
+close(F.cross_entropy(x, t, label_smoothing=0.1), 0.9 * nll.mean() + 0.1 * -p[kept].mean(-1).mean())
+q = torch.softmax(torch.randn(6, 10), -1)
+close(F.cross_entropy(x, q), -(q * p).sum(-1).mean())
+images = torch.randn(2, 3, 4)
+labels = torch.tensor([[0, 1, 2, 0], [2, 2, 1, 0]])
+close(F.cross_entropy(images, labels), F.cross_entropy(images.permute(0, 2, 1).reshape(8, 3), labels.view(-1)))
+assert F.cross_entropy(x.half(), t).dtype == torch.float16
+y = torch.randn(6, 10)
+d = x - y
+close(F.mse_loss(x, y), (d * d).mean())
+close(F.l1_loss(x, y, reduction="sum"), d.abs().sum())
+close(F.smooth_l1_loss(x, y, beta=0.5), torch.where(d.abs() < 0.5, d * d, d.abs() - 0.25).mean())
+close(F.huber_loss(x, y, delta=0.5), torch.where(d.abs() < 0.5, 0.5 * d * d, 0.5 * (d.abs() - 0.25)).mean())
+close(F.kl_div(p, q, reduction="batchmean"), (q * (q.log() - p)).sum() / 6)
+close(F.kl_div(p, q.log(), reduction="sum", log_target=True), (q * (q.log() - p)).sum())
+close(F.binary_cross_entropy_with_logits(x, (y > 0).float()), F.binary_cross_entropy(torch.sigmoid(x), (y > 0).float()), rtol=1e-4, atol=1e-5)
+close(F.relu6(8 * x), (8 * x).clamp(0, 6))
+close(F.hardtanh(x, -0.5, 0.25), x.clamp(-0.5, 0.25))
+close(F.hardswish(x), x * (x + 3).clamp(0, 6) / 6)
+close(F.mish(x), x * torch.tanh(F.softplus(x)))
+close(F.glu(x), x[:, :5] * torch.sigmoid(x[:, 5:]))
+close(torch.erfc(x), 1 - torch.erf(x), rtol=1e-4, atol=1e-6)
+close(torch.logaddexp(x, y), torch.log(x.exp() + y.exp()))
+close(torch.hypot(x, y), (x * x + y * y).sqrt())
+close(torch.lerp(x, y, 0.25), x + 0.25 * (y - x))
+z = torch.tensor([float("nan"), float("inf"), -float("inf"), 1.0])
+assert torch.nan_to_num(z, nan=2.0, neginf=-3.0).tolist() == [2, torch.finfo(torch.float32).max, -3, 1] and torch.fmax(z, torch.zeros(4)).tolist()[0] == 0
+g = torch.randn(2, 6, 5)
+m = g.view(2, 3, 10)
+m = (m - m.mean(-1, keepdim=True)) / (m.var(-1, unbiased=False, keepdim=True) + 1e-5).sqrt()
+close(F.group_norm(g, 3, torch.arange(6.0), torch.ones(6)), m.view(2, 6, 5) * torch.arange(6.0)[None, :, None] + 1)
+close(F.normalize(x), x / x.norm(dim=1, keepdim=True))
+close(F.normalize(x, dim=0), x / x.norm(dim=0, keepdim=True))
+close(F.cosine_similarity(x, y), (x * y).sum(1) / (x.norm(dim=1) * y.norm(dim=1)))
+close(F.cosine_similarity(g, g, dim=0), torch.ones(6, 5))
+assert F.dropout(x, 0.5, training=False) is x
+for bad in (lambda: F.dropout(x), lambda: F.cross_entropy(x, t[:3]), lambda: F.cross_entropy(x, t + 5), lambda: F.mse_loss(x, y, reduction="most")):
+    try:
+        bad()
+        failed = False
+    except Exception as e:
+        failed = True
+    assert failed
+)py"),
+            "");
+}
+
+// A program that keeps addresses in tensors is no fault of checked mode; going past one of those tensors is.
+TEST(Torch, AddressesInTensorsAreKnownToCheckedMode) {
+  constexpr absl::string_view kKernel = R"py(
+import triton.language as tl
+@triton.jit
+def copy(table, y, n, BLOCK: tl.constexpr):
+    x = tl.load(table + tl.program_id(0)).to(tl.pointer_type(tl.float32))
+    i = tl.arange(0, BLOCK)
+    tl.store(y + tl.program_id(0) * n + i, tl.load(x + i, mask=i < n), mask=i < n)
+a, b = torch.ones(5), torch.arange(5.0)
+table = torch.tensor([a.data_ptr(), b.data_ptr()], dtype=torch.int64)
+y = torch.empty(2, 5)
+)py";
+  EXPECT_EQ(RunBody(absl::StrCat(kKernel, "copy[(2,)](table, y, 5, 8)\nassert y.tolist() == [[1] * 5, [0, 1, 2, 3, 4]], y\n"), true), "");
+}
+
 }  // namespace
 }  // namespace tilevm::vm

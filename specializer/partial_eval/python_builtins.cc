@@ -63,7 +63,8 @@ absl::StatusOr<Value> IntFromFloat(double value, Loc loc) {
 absl::StatusOr<Value> Int(Impl& impl, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "int", 0, 2, loc, {"base"}));
   if (args.positional.empty()) return Value::Int(0);
-  const Value value = Unboxed(args.positional[0]);
+  Value value = Unboxed(args.positional[0]);
+  if (std::optional<Value> number = impl.EnumNumber(value)) value = *number;
   TILEVM_RETURN_IF_ERROR(NotOnTensors(impl, value, "int", "x.to(tl.int32)", loc));
   if (value.is(ValueKind::kString)) {
     int64_t base = 10;
@@ -90,7 +91,8 @@ absl::StatusOr<Value> Int(Impl& impl, const CallArgs& args, Loc loc) {
 absl::StatusOr<Value> Float(Impl& impl, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "float", 0, 1, loc));
   if (args.positional.empty()) return Value::Float(0);
-  const Value value = Unboxed(args.positional[0]);
+  Value value = Unboxed(args.positional[0]);
+  if (std::optional<Value> number = impl.EnumNumber(value)) value = *number;
   TILEVM_RETURN_IF_ERROR(NotOnTensors(impl, value, "float", "x.to(tl.float32)", loc));
   if (value.is(ValueKind::kString)) {
     std::string text = absl::AsciiStrToLower(absl::StrReplaceAll(absl::StripAsciiWhitespace(value.string()), {{"_", ""}}));

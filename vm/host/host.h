@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "vm/host/tensor.h"
 #include "vm/kernel_cache.h"
@@ -91,7 +92,7 @@ class HostWorld : public specializer::Host {
   double device_us() const { return device_us_; }  // of all launches on a GPU
   void Record(LaunchRecord record);
   // The program asked for the storage's address: pointers that it makes from numbers may reach it.
-  void NoteAddress(const std::shared_ptr<Storage>& storage) { addressed_.push_back(storage); }
+  void NoteAddress(const Tensor& tensor) { addressed_[tensor.storage.get()] = {tensor.storage, tensor.dtype}; }
   // Reports of checked mode (vm/interp) over all launches, as text; notes are worth showing, no errors.
   const std::vector<std::string>& reports() const { return reports_; }
   const std::vector<std::string>& notes() const { return notes_; }
@@ -120,7 +121,11 @@ class HostWorld : public specializer::Host {
   std::vector<std::string> reports_, notes_;
   int64_t reports_dropped_ = 0;
   std::map<std::string, int> checks_;
-  std::vector<std::weak_ptr<Storage>> addressed_;
+  struct Addressed {  // by data_ptr()
+    std::weak_ptr<Storage> storage;
+    DType dtype = DType::kU8;  // of the tensor that was asked
+  };
+  absl::flat_hash_map<const Storage*, Addressed> addressed_;
   std::vector<TuneRecord> tuned_;
   std::map<std::string, std::string> chosen_configs_, stored_configs_;
 };

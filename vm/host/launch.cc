@@ -37,6 +37,20 @@ void Leaves(const Value& value, std::vector<Value>& out) {
   if (!is_static) out.push_back(value);
 }
 
+Buffer BufferOf(Storage& storage, DType dtype, std::string name, bool checked, bool on_device) {
+  Buffer buffer;
+  buffer.data = on_device ? nullptr : storage.data();
+  buffer.bytes = storage.bytes();
+  buffer.dtype = dtype;
+  buffer.name = std::move(name);
+  if (checked && storage.declared_uninitialised) {
+    buffer.uninitialised = true;
+    if (storage.written().empty()) storage.written().resize(buffer.bytes);
+    buffer.written = &storage.written();
+  }
+  return buffer;
+}
+
 absl::StatusOr<Arg> ScalarArg(const Value& value, isa::ElemType elem, absl::string_view name, Loc loc) {
   if (elem.pointer || !value.is_static_number()) {
     return ErrorAt(loc, absl::StatusCode::kInternal, "argument ", name, " is ", specializer::TypeName(value, nullptr), ", the compiled kernel wants ", isa::ToString(elem));
@@ -81,17 +95,7 @@ absl::StatusOr<PreparedRun> PrepareArguments(const ir::Kernel& kernel, const Bou
       }
       if (index < 0) {
         index = static_cast<int32_t>(run.buffers.size());
-        Buffer buffer;
-        buffer.data = on_device ? nullptr : tensor.storage->data();
-        buffer.bytes = tensor.storage->bytes();
-        buffer.dtype = tensor.dtype;
-        buffer.name = p.name;
-        if (checked && tensor.storage->declared_uninitialised) {
-          buffer.uninitialised = true;
-          if (tensor.storage->written().empty()) tensor.storage->written().resize(buffer.bytes);
-          buffer.written = &tensor.storage->written();
-        }
-        run.buffers.push_back(std::move(buffer));
+        run.buffers.push_back(BufferOf(*tensor.storage, tensor.dtype, p.name, checked, on_device));
         run.tensors.push_back(tensor);
       }
       run.args.push_back(Arg::InBuffer(index, tensor.offset * tensor.item_bytes()));
@@ -202,14 +206,16 @@ absl::Status HostWorld::RunCompiled(const CompiledKernel& compiled, const BoundC
   }
   // Where all memory is the program's own, a made-up address is an error and no crash. A caller's memory may hold addresses that we do not know of.
   options.only_known_memory = std::all_of(run.tensors.begin(), run.tensors.end(), [](const Tensor& t) { return t.storage->owned(); });
-  addressed_.erase(std::remove_if(addressed_.begin(), addressed_.end(), [](const std::weak_ptr<Storage>& s) { return s.expired(); }), addressed_.end());
-  for (const std::weak_ptr<Storage>& weak : addressed_) {
-    if (const std::shared_ptr<Storage> storage = weak.lock(); storage->bytes() > 0) {
-      const uint64_t begin = reinterpret_cast<uintptr_t>(storage->data());
-      options.known_memory.emplace_back(begin, begin + static_cast<uint64_t>(storage->bytes()));
-    }
-  }
   TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan, compiled.plan());
+  absl::erase_if(addressed_, [](const auto& entry) { return entry.second.storage.expired(); });
+  for (const auto& [key, entry] : addressed_) {
+    const std::shared_ptr<Storage> storage = entry.storage.lock();
+    if (storage->bytes() == 0) continue;
+    const uint64_t begin = reinterpret_cast<uintptr_t>(storage->data());
+    options.known_memory.emplace_back(begin, begin + static_cast<uint64_t>(storage->bytes()));
+    const bool argument = std::any_of(run.tensors.begin(), run.tensors.end(), [&](const Tensor& t) { return t.storage == storage; });
+    if (options.checked && !argument) run.buffers.push_back(BufferOf(*storage, entry.dtype, "a tensor whose data_ptr() was taken", true, false));
+  }
   const auto start = std::chrono::steady_clock::now();
   absl::StatusOr<RunResult> result = Run(*plan, run.args, run.buffers, options);
   record.run_us = MicrosSince(start);

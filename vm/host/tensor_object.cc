@@ -45,6 +45,39 @@ absl::StatusOr<std::optional<int64_t>> SliceBound(const Value& v, Loc loc) {
   return InvalidAt(loc, "TypeError: slice indices must be integers, not ", specializer::TypeName(v, nullptr));
 }
 
+// An index of another shape that it is broadcast to.
+absl::StatusOr<std::vector<int64_t>> Spread(const std::vector<int64_t>& index, const Shape& shape, const Shape& wide) {
+  TILEVM_ASSIGN_OR_RETURN(Tensor t, Tensor::Make(DType::kI64, shape, Fill::kZero));
+  StoreElems(DType::kI64, t.data(), t.numel(), index.data());
+  TILEVM_ASSIGN_OR_RETURN(t, ExpandTo(t, wide));
+  return IndexList(t);
+}
+
+// One more index tensor, for dimension d of the view: both dimensions become one, whose index counts elements of the storage. It stands where the first
+// one stood, or in front of all where something else lies between them.
+absl::Status Combine(Selection& s, int d, const std::vector<int64_t>& index, const Shape& shape, Loc loc) {
+  absl::StatusOr<Shape> wide = BroadcastShapes(s.index_shape, shape);
+  if (!wide.ok()) {
+    return InvalidAt(loc, "IndexError: shape mismatch: indexing tensors of shapes ", isa::ShapeToString(s.index_shape), " and ", isa::ShapeToString(shape),
+                     " cannot be broadcast together");
+  }
+  TILEVM_ASSIGN_OR_RETURN(std::vector<int64_t> places, Spread(s.index, s.index_shape, *wide));
+  TILEVM_ASSIGN_OR_RETURN(const std::vector<int64_t> more, Spread(index, shape, *wide));
+  Tensor& t = s.view;
+  for (size_t i = 0; i < places.size(); ++i) places[i] = places[i] * t.strides[s.dim] + more[i] * t.strides[d];
+  t.strides[s.dim] = 1;
+  t.shape.erase(t.shape.begin() + d);
+  t.strides.erase(t.strides.begin() + d);
+  if (d != s.dim + 1) {
+    std::rotate(t.shape.begin(), t.shape.begin() + s.dim, t.shape.begin() + s.dim + 1);
+    std::rotate(t.strides.begin(), t.strides.begin() + s.dim, t.strides.begin() + s.dim + 1);
+    s.dim = 0;
+  }
+  s.index = std::move(places);
+  s.index_shape = *std::move(wide);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Selection> Select(const Tensor& tensor, const Value& subscript, Loc loc) {
   Selection s;
   s.view = tensor;
@@ -80,15 +113,14 @@ absl::StatusOr<Selection> Select(const Tensor& tensor, const Value& subscript, L
       t.strides[d] *= by;
       ++d;
     } else if (HostTensor* index = AsTensor(v); index != nullptr || v.is(ValueKind::kList)) {
-      if (s.gather) return UnimplementedAt(loc, "indexing with more than one tensor is not supported");
-      s.gather = true;
-      s.dim = d;
+      std::vector<int64_t> places;
+      Shape places_shape;
       if (index == nullptr) {
         for (const Value& item : v.items()) {
           if (!item.is(ValueKind::kInt)) return InvalidAt(loc, "IndexError: a list of ints is wanted");
-          s.index.push_back(static_cast<int64_t>(item.int_value()));
+          places.push_back(static_cast<int64_t>(item.int_value()));
         }
-        s.index_shape = {static_cast<int64_t>(s.index.size())};
+        places_shape = {static_cast<int64_t>(places.size())};
       } else if (index->tensor.dtype == DType::kI1) {
         const Tensor& mask = index->tensor;
         Shape covered(t.shape.begin() + d, t.shape.begin() + d + mask.rank());
@@ -97,9 +129,9 @@ absl::StatusOr<Selection> Select(const Tensor& tensor, const Value& subscript, L
         }
         TILEVM_ASSIGN_OR_RETURN(std::vector<int64_t> flags, IndexList(mask));
         for (size_t i = 0; i < flags.size(); ++i) {
-          if (flags[i] != 0) s.index.push_back(static_cast<int64_t>(i));
+          if (flags[i] != 0) places.push_back(static_cast<int64_t>(i));
         }
-        s.index_shape = {static_cast<int64_t>(s.index.size())};
+        places_shape = {static_cast<int64_t>(places.size())};
         if (mask.rank() != 1) {  // the covered dimensions as one
           Shape merged(t.shape.begin(), t.shape.begin() + d);
           merged.push_back(mask.numel());
@@ -110,14 +142,22 @@ absl::StatusOr<Selection> Select(const Tensor& tensor, const Value& subscript, L
         }
       } else {
         if (isa::IsFloat(index->tensor.dtype)) return InvalidAt(loc, "IndexError: tensors used as indices must be integers or bools");
-        TILEVM_ASSIGN_OR_RETURN(s.index, IndexList(index->tensor));
-        s.index_shape = index->tensor.shape;
+        TILEVM_ASSIGN_OR_RETURN(places, IndexList(index->tensor));
+        places_shape = index->tensor.shape;
       }
       const int64_t n = t.shape[d];
-      for (int64_t& i : s.index) {
+      for (int64_t& i : places) {
         if (i < -n || i >= n) return InvalidAt(loc, "IndexError: index ", i, " is out of bounds for dimension ", d, " with size ", n);
         if (i < 0) i += n;
       }
+      if (s.gather) {
+        TILEVM_RETURN_IF_ERROR(Combine(s, d, places, places_shape, loc));
+        continue;
+      }
+      s.gather = true;
+      s.dim = d;
+      s.index = std::move(places);
+      s.index_shape = std::move(places_shape);
       ++d;
     } else if (v.is(ValueKind::kInt) || v.is(ValueKind::kBool)) {
       const int64_t n = t.shape[d];
@@ -259,11 +299,14 @@ absl::Status HostTensor::SetItem(Evaluator&, const Value& subscript, const Value
   if (!s.gather) return located(FillWith(s.view, value));
   HostTensor* source = AsTensor(value);
   Tensor rows;
-  if (source != nullptr && source->tensor.rank() > s.view.rank() - 1) {  // one value for each index
-    Shape shape(s.view.shape.begin(), s.view.shape.begin() + s.dim);
-    shape.push_back(static_cast<int64_t>(s.index.size()));
+  if (source != nullptr) {
+    Shape shape(s.view.shape.begin(), s.view.shape.begin() + s.dim), flat = shape;
+    shape.insert(shape.end(), s.index_shape.begin(), s.index_shape.end());
+    flat.push_back(static_cast<int64_t>(s.index.size()));
     shape.insert(shape.end(), s.view.shape.begin() + s.dim + 1, s.view.shape.end());
+    flat.insert(flat.end(), s.view.shape.begin() + s.dim + 1, s.view.shape.end());
     absl::StatusOr<Tensor> expanded = ExpandTo(source->tensor, shape);
+    if (expanded.ok()) expanded = Reshaped(*expanded, flat, false);
     if (!expanded.ok()) return located(expanded.status());
     rows = *std::move(expanded);
   }

@@ -48,7 +48,7 @@ absl::StatusOr<Value> Ask(HostCall& call) {
     case kIsContiguous: return Value::Bool(t.contiguous());
     case kDataPtr: {
       uint64_t base = reinterpret_cast<uintptr_t>(t.storage->address());
-      call.world.NoteAddress(t.storage);
+      call.world.NoteAddress(t);
       if (DeviceRunner* device = call.world.options().device.get()) {
         TILEVM_ASSIGN_OR_RETURN(base, device->AddressOf(t.storage));
       }
@@ -482,7 +482,7 @@ constexpr HostOp kOps[] = {
     {"squeeze .squeeze", "input dim?", Squeeze},
     {"flatten .flatten", "input start_dim? end_dim?", Flatten},
     {"ravel .ravel", "input start_dim? end_dim?", Flatten},
-    {"cat concat", "tensors dim/axis? | out?", Cat, 0},
+    {"cat concat concatenate", "tensors dim/axis? | out?", Cat, 0},
     {"stack", "tensors dim/axis? | out?", Cat, 1},
     {"chunk .chunk", "input chunks dim?", Chunk, 0},
     {"split .split", "input split_size dim?", Chunk, 1},

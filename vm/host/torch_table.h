@@ -69,6 +69,8 @@ absl::Span<const HostOp> ElementwiseOps();  // torch_elementwise.cc
 absl::Span<const HostOp> ReduceOps();       // torch_reduce.cc
 absl::Span<const HostOp> LinearOps();       // torch_linear.cc
 absl::StatusOr<Value> EinsumOp(HostCall& call);  // torch_einsum.cc
+absl::Span<const HostOp> SelectOps();       // torch_select.cc
+absl::Span<const HostOp> NnOps();           // torch_nn.cc
 absl::Span<const HostOp> TestingOps();      // torch_testing.cc
 absl::Span<const HostOp> DeviceOps();       // torch_device.cc
 
