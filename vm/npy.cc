@@ -87,7 +87,8 @@ class HeaderParser {
   }
   absl::Status String(std::string& out) {
     Skip();
-    if (pos_ >= text_.size() || (text_[pos_] != '\'' && text_[pos_] != '"')) return Damaged(absl::StrCat("a string is missing at byte ", pos_, " of the header"));
+    if (pos_ >= text_.size() || (text_[pos_] != '\'' && text_[pos_] != '"'))
+      return Damaged(absl::StrCat("a string is missing at byte ", pos_, " of the header"));
     const char quote = text_[pos_++];
     const size_t end = text_.find(quote, pos_);
     if (end == absl::string_view::npos) return Damaged("a string of the header does not end");

@@ -75,8 +75,10 @@ class F:
 assert F(3).double == 6
 )py"),
             "");
-  Fails("from dataclasses import dataclass\n@dataclass\nclass A:\n    x: list = []\n", "ValueError: mutable default list for field x is not allowed: use default_factory");
-  Fails("from dataclasses import dataclass\n@dataclass\nclass A:\n    x: int = 1\n    y: int\n", "TypeError: non-default argument 'y' follows default argument");
+  Fails("from dataclasses import dataclass\n@dataclass\nclass A:\n    x: list = []\n",
+        "ValueError: mutable default list for field x is not allowed: use default_factory");
+  Fails("from dataclasses import dataclass\n@dataclass\nclass A:\n    x: int = 1\n    y: int\n",
+        "TypeError: non-default argument 'y' follows default argument");
   Fails("from dataclasses import dataclass\n@dataclass\nclass A:\n    x: int\nA(1) < A(2)\n", "TypeError: '<' not supported between 'A' and 'A'");
 }
 
@@ -96,6 +98,7 @@ assert [e.name for e in E] == ["A", "B"]
 class N(IntEnum):
     ONE = auto()
     TWO = auto()
+assert int(N.TWO) == 2 and float(N.ONE) == 1.0
 assert N.TWO == 2 and N.ONE + 1 == 2 and N.ONE < N.TWO and {2: "x"}[N.TWO] == "x" and sorted([N.TWO, N.ONE])[0] is N.ONE and f"{N.TWO}" == "2"
 class S(str, Enum):
     LEFT = "left"
@@ -209,7 +212,8 @@ with contextlib.nullcontext(5) as five:
     assert five == 5
 )py"),
             "");
-  Fails("class G:\n    def __enter__(self):\n        pass\n    def __exit__(self, *a):\n        pass\nwith G():\n    [][1]\n", "IndexError: list index 1 out of range");
+  Fails("class G:\n    def __enter__(self):\n        pass\n    def __exit__(self, *a):\n        pass\nwith G():\n    [][1]\n",
+        "IndexError: list index 1 out of range");
 }
 
 TEST(Classes, NamesCanBeDeleted) {
@@ -339,6 +343,23 @@ with torch.no_grad():
 )py"),
             "");
   Fails("class M(torch.nn.Module):\n    pass\nM()(1)\n", "NotImplementedError: Module [M] is missing the required \"forward\" function");
+}
+
+TEST(Classes, KeyErrorsShowTheirKey) {
+  EXPECT_EQ(RunBody(R"py(
+def error_of(f):
+    try:
+        f()
+    except KeyError as e:
+        return str(e), e.args, repr(e)
+def fail(*args):
+    raise KeyError(*args)
+assert error_of(lambda: {}["a"]) == ("'a'", ("a",), "KeyError('a')"), error_of(lambda: {}["a"])
+assert error_of(lambda: {}[3]) == ("3", (3,), "KeyError(3)")
+assert error_of(lambda: fail("k")) == ("'k'", ("k",), "KeyError('k')")
+assert error_of(lambda: fail("a", 1))[0] == "('a', 1)"
+)py"),
+            "");
 }
 
 }  // namespace

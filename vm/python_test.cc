@@ -231,7 +231,8 @@ TEST(Python, NumbersThatADTypeDoesNotHold) {
   EXPECT_TRUE(absl::StrContains(RunBody("torch.full((2,), float('nan'), dtype=torch.int32)\n"), "value cannot be converted to type int without overflow"));
   EXPECT_TRUE(absl::StrContains(RunBody("x = torch.zeros(2, dtype=torch.uint8)\nx[0] = 256\n"), "value cannot be converted to type uint8_t without overflow"));
   EXPECT_TRUE(absl::StrContains(RunBody("torch.ones(3).expand(-2)\n"), "the expanded size (-2) of dimension 0 isn't allowed"));
-  EXPECT_TRUE(absl::StrContains(RunBody("torch.ones(3).expand(-1, 3)\n"), "the expanded size (-1) of dimension 0, which the tensor does not have, isn't allowed"));
+  EXPECT_TRUE(
+      absl::StrContains(RunBody("torch.ones(3).expand(-1, 3)\n"), "the expanded size (-1) of dimension 0, which the tensor does not have, isn't allowed"));
   EXPECT_EQ(RunBody(R"py(
 assert torch.tensor([-128, 127], dtype=torch.int8).tolist() == [-128, 127]
 assert torch.full((2,), -1, dtype=torch.uint8).tolist() == [255, 255]
@@ -469,9 +470,11 @@ class Tree:
 assert [x for x in Tree([1, 2]).walk()] == [1, 2] and sum(Tree([3, 4]).walk()) == 7
 )py"),
             "");
-  EXPECT_TRUE(absl::StrContains(RunBody("def f():\n    while True:\n        yield 1\nlist(f())\n"), "MemoryError: a generator is spelled out; the limit is 65536 items"));
+  EXPECT_TRUE(absl::StrContains(RunBody("def f():\n    while True:\n        yield 1\nlist(f())\n"),
+                                "MemoryError: a generator is spelled out; the limit is 65536 items"));
   EXPECT_TRUE(absl::StrContains(RunBody("def f():\n    yield 1\n    raise ValueError('x')\nlist(f())\n"), "test.py:6:5: error: ValueError: x"));
-  EXPECT_TRUE(absl::StrContains(RunBody("def f():\n    yield 1\ngs = [f() for i in range(300)]\nvs = [next(g) for g in gs]\n"), "more than 256 generators wait at once"));
+  EXPECT_TRUE(absl::StrContains(RunBody("def f():\n    yield 1\ngs = [f() for i in range(300)]\nvs = [next(g) for g in gs]\n"),
+                                "more than 256 generators wait at once"));
 }
 
 // Each raise of an exception that holds exceptions costs the same.
@@ -508,7 +511,8 @@ h[(4,)](x, 100, BLOCK=32)
 assert x.tolist() == [4.0] * 100
 )py")),
             "");
-  EXPECT_TRUE(absl::StrContains(RunBody(absl::StrCat("import triton.language as tl\nFACTOR = tl.constexpr(2)\n", kScale, "x = torch.ones(4)\nprint(scale[(1,)](x, 4, BLOCK=4).asm['ptx'])\n")),
+  EXPECT_TRUE(absl::StrContains(RunBody(absl::StrCat("import triton.language as tl\nFACTOR = tl.constexpr(2)\n", kScale,
+                                                     "x = torch.ones(4)\nprint(scale[(1,)](x, 4, BLOCK=4).asm['ptx'])\n")),
                                 "asm['ptx']: the CPU engine makes no such text"));
 }
 
@@ -572,8 +576,9 @@ h = scale[(0,)](x, 4, BLOCK=4)
 assert x.tolist() == [1.0] * 4 and h.metadata.name == "scale"
 )py")),
             "");
-  EXPECT_TRUE(absl::StrContains(RunBody(absl::StrCat("import triton.language as tl\nFACTOR = tl.constexpr(2)\n", kScale, "scale[(-1,)](torch.ones(4), 4, BLOCK=4)\n")),
-                                "scale: grid extent of axis 0 is -1; it cannot be negative"));
+  EXPECT_TRUE(
+      absl::StrContains(RunBody(absl::StrCat("import triton.language as tl\nFACTOR = tl.constexpr(2)\n", kScale, "scale[(-1,)](torch.ones(4), 4, BLOCK=4)\n")),
+                        "scale: grid extent of axis 0 is -1; it cannot be negative"));
 }
 
 TEST(Launch, PlainFunctionsAreNotForKernels) {
@@ -586,7 +591,8 @@ def k(x, N: tl.constexpr):
     tl.store(x, twice(N))
 k[(1,)](torch.zeros(1), 3)
 )py";
-  EXPECT_TRUE(absl::StrContains(RunBody(body), "test.py:10:17: error: 'twice' is a plain Python function; a kernel calls functions under @triton.jit")) << RunBody(body);
+  EXPECT_TRUE(absl::StrContains(RunBody(body), "test.py:10:17: error: 'twice' is a plain Python function; a kernel calls functions under @triton.jit"))
+      << RunBody(body);
   EXPECT_EQ(RunBody(R"py(
 import triton.language as tl
 @triton.constexpr_function

@@ -56,8 +56,10 @@ f = p = t = l = d = n = m = z = e = None
 
 TEST(Deep, WalksOverDeepValuesEndInAnError) {
   // Each walk is a program of its own: an error of this kind cannot be caught.
-  const std::string deep = "t = u = ()\nl = k = []\nd = c = {}\nfor i in range(40000):\n    t, u, l, k, d, c = (t,), (u,), [l], [k], {1: d}, {1: c}\nimport copy\n";
-  for (absl::string_view walk : {"t == u", "d == c", "l < k", "{t: 1}", "{t}", "f'{d}'", "isinstance(1, t)", "'%s' % (l,)", "copy.deepcopy(l)", "t in [u]", "'{}'.format(l)"}) {
+  const std::string deep =
+      "t = u = ()\nl = k = []\nd = c = {}\nfor i in range(40000):\n    t, u, l, k, d, c = (t,), (u,), [l], [k], {1: d}, {1: c}\nimport copy\n";
+  for (absl::string_view walk :
+       {"t == u", "d == c", "l < k", "{t: 1}", "{t}", "f'{d}'", "isinstance(1, t)", "'%s' % (l,)", "copy.deepcopy(l)", "t in [u]", "'{}'.format(l)"}) {
     Fails(absl::StrCat(deep, walk, "\n"), "RecursionError: the program nests too deeply");
   }
   Fails("class A:\n    def __init__(self, n):\n        self.n = n\na = None\nfor i in range(40000):\n    a = A(a)\nrepr(a)\n", "RecursionError");
@@ -89,13 +91,16 @@ assert repr([Point(), {1: Point()}]) == "[point, {1: point}]" and str((Point(),)
 }
 
 TEST(Deep, LongChainsOfSourceWork) {
-  std::string chain = "x = 1", text = "y = 'a'", both = "z = 1", elifs = "def f(n):\n    if n == 0:\n        return 0\n", top = "n = 299\nif n == 0:\n    r = 0\n";
+  std::string chain = "x = 1", text = "y = 'a'", both = "z = 1", elifs = "def f(n):\n    if n == 0:\n        return 0\n",
+              top = "n = 299\nif n == 0:\n    r = 0\n";
   for (int i = 1; i < 3000; ++i) absl::StrAppend(&chain, " + 1"), absl::StrAppend(&text, " + 'a'"), absl::StrAppend(&both, " * 3 % 7 - 1");
   for (int i = 1; i < 300; ++i) {
     absl::StrAppend(&elifs, "    elif n == ", i, ":\n        return ", i, "\n");
     absl::StrAppend(&top, "elif n == ", i, ":\n    r = ", i, "\n");
   }
-  EXPECT_EQ(RunBody(absl::StrCat(chain, "\nassert x == 3000\n", text, "\nassert len(y) == 3000\n", both, "\n", elifs, "assert f(299) == 299 and f(300) is None\n", top, "assert r == 299\n")), "");
+  EXPECT_EQ(RunBody(absl::StrCat(chain, "\nassert x == 3000\n", text, "\nassert len(y) == 3000\n", both, "\n", elifs,
+                                 "assert f(299) == 299 and f(300) is None\n", top, "assert r == 299\n")),
+            "");
   std::string kernel = "import triton.language as tl\n@triton.jit\ndef k(x, N: tl.constexpr):\n    v = tl.load(x)\n    if N == 0:\n        v += 0\n";
   for (int i = 1; i < 200; ++i) absl::StrAppend(&kernel, "    elif N == ", i, ":\n        v += ", i, "\n");
   EXPECT_EQ(RunBody(absl::StrCat(kernel, "    tl.store(x, v)\nx = torch.zeros(1)\nk[(1,)](x, 199)\nassert x.item() == 199\n")), "");
@@ -116,9 +121,10 @@ TEST(Caps, WhatGrowsWithoutEndIsStopped) {
   Fails("'a'.ljust(99999999)\n", "ValueError: a width or precision above");
   Fails("import itertools\nlist(itertools.count())\n", "MemoryError: a itertools.count is spelled out");
   constexpr int64_t kCap = int64_t{1} << 24;
-  for (absl::string_view body : {"l = []\nwhile True:\n    l.append(1)\n", "l = []\nwhile True:\n    l.append([0] * 10000)\n", "d = {}\nwhile True:\n    d[len(d)] = 'a' * 10000\n",
-                                 "class A:\n    pass\na = None\nwhile True:\n    b = A()\n    b.next = a\n    a = b\n", "f = None\nwhile True:\n    f = lambda f=f: f\n",
-                                 "l = [1]\nwhile True:\n    l += l\n", "l = [1]\nfor x in l:\n    l.append(x)\n", "s = set()\nwhile True:\n    s.add(len(s))\n"}) {
+  for (absl::string_view body :
+       {"l = []\nwhile True:\n    l.append(1)\n", "l = []\nwhile True:\n    l.append([0] * 10000)\n", "d = {}\nwhile True:\n    d[len(d)] = 'a' * 10000\n",
+        "class A:\n    pass\na = None\nwhile True:\n    b = A()\n    b.next = a\n    a = b\n", "f = None\nwhile True:\n    f = lambda f=f: f\n",
+        "l = [1]\nwhile True:\n    l += l\n", "l = [1]\nfor x in l:\n    l.append(x)\n", "s = set()\nwhile True:\n    s.add(len(s))\n"}) {
     EXPECT_TRUE(absl::StrContains(RunBody(body, false, kCap), "MemoryError: ")) << body;
   }
   EXPECT_EQ(RunBody("for i in range(100):\n    x = [0] * 100000\n    y = {i: x}\n", false, kCap), "");  // what is let go does not count
@@ -126,8 +132,9 @@ TEST(Caps, WhatGrowsWithoutEndIsStopped) {
 
 TEST(Caps, TensorsHaveABoundOfTheirOwn) {
   constexpr int64_t kCap = int64_t{1} << 24;
-  for (absl::string_view body : {"x = torch.empty(5000000)\n", "l = []\nwhile True:\n    l.append(torch.zeros(1000))\n", "x = torch.ones(1000)\nwhile True:\n    x = torch.cat([x, x])\n",
-                                 "x = torch.ones(2000000)\ny = x + 1\nz = x * y\n", "x = torch.ones(2000, 1)\nx.expand(2000, 4000).contiguous()\n"}) {
+  for (absl::string_view body : {"x = torch.empty(5000000)\n", "l = []\nwhile True:\n    l.append(torch.zeros(1000))\n",
+                                 "x = torch.ones(1000)\nwhile True:\n    x = torch.cat([x, x])\n", "x = torch.ones(2000000)\ny = x + 1\nz = x * y\n",
+                                 "x = torch.ones(2000, 1)\nx.expand(2000, 4000).contiguous()\n"}) {
     EXPECT_TRUE(absl::StrContains(RunBody(body, false, 0, kCap), "bytes the program's tensors take more than 16 MiB")) << body << RunBody(body, false, 0, kCap);
   }
   // What is let go does not count, and views share.

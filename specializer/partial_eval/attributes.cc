@@ -147,7 +147,8 @@ absl::StatusOr<Value> Evaluator::Impl::GetAttr(const Value& object, absl::string
     case ValueKind::kBool: case ValueKind::kInt: case ValueKind::kFloat:
       if (name == "value" || name == "real") return object;
       if (kernel && (isa::OpFromSurface(absl::StrCat(".", name)) || name == "dtype" || name == "shape" || name == "type")) {
-        return InvalidAt(loc, "AttributeError: ", Repr(object), " is constexpr here and has no attribute '", name, "'; an integer argument equal to 1 is specialized to a constexpr");
+        return InvalidAt(loc, "AttributeError: ", Repr(object), " is constexpr here and has no attribute '", name,
+                         "'; an integer argument equal to 1 is specialized to a constexpr");
       }
       break;
     case ValueKind::kString:

@@ -22,9 +22,11 @@ constexpr absl::string_view kLanguage = "triton.language.";
 
 std::optional<Op> TensorMethod(absl::string_view name) {
   if (std::optional<Op> op = isa::OpFromSurface(absl::StrCat(".", name))) return op;
-  for (absl::string_view known : {"cast", "cat", "store", "reduce", "associative_scan", "histogram", "cdiv", "div_rn", "umulhi", "sqrt_rn", "join", "interleave", "atomic_add", "atomic_max",
-                                  "atomic_min", "atomic_and", "atomic_or", "atomic_xor", "atomic_xchg", "atomic_cas", "squeeze", "unsqueeze", "zeros_like", "topk", "fma", "clamp",
-                                  "uint_to_uniform_float", "expect_zero", "swizzle2d"}) {
+  for (absl::string_view known :
+       {"cast",        "cat",        "store",      "reduce",     "associative_scan", "histogram",  "cdiv",       "div_rn",    "umulhi",
+        "sqrt_rn",     "join",       "interleave", "atomic_add", "atomic_max",       "atomic_min", "atomic_and", "atomic_or", "atomic_xor",
+        "atomic_xchg", "atomic_cas", "squeeze",    "unsqueeze",  "zeros_like",       "topk",       "fma",        "clamp",     "uint_to_uniform_float",
+        "expect_zero", "swizzle2d"}) {
     if (name == known) return isa::OpFromSurface(name);
   }
   return std::nullopt;
@@ -111,7 +113,8 @@ absl::Status Evaluator::Impl::RunCall(Frame& frame, const isa::Inst& inst) {
     const isa::Function& function = payload->module->functions[payload->function];
     const bool from_source = function.unit < module_->units.size() && !module_->units[function.unit].cells.empty();
     if (function.kind == isa::FunctionKind::kPlain && from_source) {
-      return WithNote(InvalidAt(inst.loc, "'", function.name, "' is a plain Python function; a kernel calls functions under @triton.jit or @triton.constexpr_function only"),
+      return WithNote(InvalidAt(inst.loc, "'", function.name,
+                                "' is a plain Python function; a kernel calls functions under @triton.jit or @triton.constexpr_function only"),
                       function.loc, "defined here");
     }
   }
@@ -217,8 +220,8 @@ absl::StatusOr<Value> Evaluator::Impl::CallMethodOf(const Value& object, absl::s
     case ValueKind::kInt:
     case ValueKind::kFloat:
       if (kernel && isa::OpFromSurface(absl::StrCat(".", name))) {
-        return InvalidAt(loc, "AttributeError: ", Repr(object), " is constexpr here and has no method '", name, "'; an integer argument equal to 1 is specialized to a constexpr. Use ",
-                         name == "to" ? "tl.cast(x, dtype)" : "a tensor");
+        return InvalidAt(loc, "AttributeError: ", Repr(object), " is constexpr here and has no method '", name,
+                         "'; an integer argument equal to 1 is specialized to a constexpr. Use ", name == "to" ? "tl.cast(x, dtype)" : "a tensor");
       }
       break;
     default: break;
@@ -307,7 +310,8 @@ absl::StatusOr<std::vector<Value>> Evaluator::Impl::BindArguments(const Function
     }
   }
   if (!missing.empty()) {
-    return InvalidAt(loc, "TypeError: ", text.name, "() missing ", missing.size(), " required argument", missing.size() == 1 ? ": " : "s: ", absl::StrJoin(missing, ", "));
+    return InvalidAt(loc, "TypeError: ", text.name, "() missing ", missing.size(), " required argument",
+                     missing.size() == 1 ? ": " : "s: ", absl::StrJoin(missing, ", "));
   }
   return bound;
 }
@@ -342,7 +346,8 @@ absl::StatusOr<Value> Evaluator::Impl::RunFunction(const FunctionPayload& functi
   frame.call_loc = loc;
   frame.registers.resize(text.reg_count);
   if (text.body.args.size() != function.captures.size() + params.size()) {
-    return ErrorAt(loc, absl::StatusCode::kInternal, "'", text.name, "' has ", text.body.args.size(), " arguments, ", function.captures.size() + params.size(), " values");
+    return ErrorAt(loc, absl::StatusCode::kInternal, "'", text.name, "' has ", text.body.args.size(), " arguments, ", function.captures.size() + params.size(),
+                   " values");
   }
   size_t next = 0;
   // In a kernel a tl.constexpr object (a default, a captured name) is its value.

@@ -18,7 +18,8 @@ namespace {
 
 // What a kernel sees of Python's builtins (docs/semantics.md). bool and str serve as the second argument of isinstance.
 bool VisibleInKernels(absl::string_view name) {
-  for (absl::string_view visible : {"float", "int", "len", "list", "range", "min", "max", "print", "isinstance", "getattr", "hasattr", "tuple", "bool", "str"}) {
+  for (absl::string_view visible :
+       {"float", "int", "len", "list", "range", "min", "max", "print", "isinstance", "getattr", "hasattr", "tuple", "bool", "str"}) {
     if (name == visible) return true;
   }
   return false;
@@ -45,7 +46,11 @@ bool IsNamedTuple(const Value& value) { return value.is(ValueKind::kTuple) && !v
 }  // namespace
 
 Evaluator::Impl::Impl(Evaluator* self, const isa::Module* module, Host* host, Limits limits)
-    : self_(self), module_(module), host_(host != nullptr ? host : &default_host_), limits_(limits), meter_(new MemoryMeter(limits.max_tensor_bytes != 0 ? limits.max_tensor_bytes : DefaultTensorBytes())) {
+    : self_(self),
+      module_(module),
+      host_(host != nullptr ? host : &default_host_),
+      limits_(limits),
+      meter_(new MemoryMeter(limits.max_tensor_bytes != 0 ? limits.max_tensor_bytes : DefaultTensorBytes())) {
   units_.resize(std::max<size_t>(module->units.size(), 1));
   for (size_t u = 0; u < module->units.size(); ++u) {
     const isa::Unit& unit = module->units[u];
@@ -229,12 +234,14 @@ absl::StatusOr<Value> Evaluator::Impl::UnitGlobal(uint32_t unit, absl::string_vi
 
 absl::StatusOr<Value> Evaluator::Impl::KernelGlobal(const Value& value, absl::string_view name, Loc loc) const {
   if (NestsDeeper(value, kMaxKernelNesting)) {
-    return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "the global '", name, "' nests tuples more than ", kMaxKernelNesting, " deep, which a kernel cannot read");
+    return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "the global '", name, "' nests tuples more than ", kMaxKernelNesting,
+                   " deep, which a kernel cannot read");
   }
   if (value.is(ValueKind::kConstexpr)) return value.As<BoxPayload>()->inner;
   if (UsableInKernel(value) || IsNamedTuple(value)) return value;
   name = name.substr(name.rfind('.') == absl::string_view::npos ? 0 : name.rfind('.') + 1);
-  return InvalidAt(loc, "NameError: a kernel cannot read the global '", name, "', a plain ", NameOfType(value), "; define it as ", name, " = tl.constexpr(...)");
+  return InvalidAt(loc, "NameError: a kernel cannot read the global '", name, "', a plain ", NameOfType(value), "; define it as ", name,
+                   " = tl.constexpr(...)");
 }
 
 absl::StatusOr<Value> Evaluator::Impl::LookUpName(uint32_t unit, absl::string_view name, bool kernel, Loc loc) {

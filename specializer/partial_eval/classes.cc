@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/strings/ascii.h"
@@ -136,7 +137,8 @@ bool Evaluator::Impl::HasBase(const Value& type, absl::string_view path) const {
   return false;
 }
 
-absl::StatusOr<Value> Evaluator::Impl::MakeClass(absl::string_view name, std::vector<Value> bases, std::vector<std::pair<std::string, Value>> attributes, Loc loc) {
+absl::StatusOr<Value> Evaluator::Impl::MakeClass(absl::string_view name, std::vector<Value> bases, std::vector<std::pair<std::string, Value>> attributes,
+                                                 Loc loc) {
   for (const Value& base : bases) {
     if (!base.is(ValueKind::kClass) && !base.is(ValueKind::kBuiltin) && !base.is(ValueKind::kObject)) {
       return InvalidAt(loc, "TypeError: the base of class '", name, "' is a ", NameOfType(base));
@@ -154,7 +156,8 @@ absl::StatusOr<Value> Evaluator::Impl::MakeClass(absl::string_view name, std::ve
   payload->bases = std::move(bases);
   payload->attributes = std::move(attributes);
   Value type = Value::Shared(ValueKind::kClass, payload);
-  for (const char* path : {"list", "dict", "set", "frozenset", "tuple", "float", "bool", "collections.OrderedDict", "collections.defaultdict", "collections.UserDict"}) {
+  for (const char* path :
+       {"list", "dict", "set", "frozenset", "tuple", "float", "bool", "collections.OrderedDict", "collections.defaultdict", "collections.UserDict"}) {
     const std::string whole = absl::StrContains(path, ".") ? std::string(path) : absl::StrCat("builtins.", path);
     if (HasBase(type, whole)) return UnimplementedAt(loc, "class '", name, "': a subclass of ", path, " is not supported");
   }
@@ -269,12 +272,14 @@ absl::StatusOr<Value> Evaluator::Impl::Instantiate(const Value& type, const Call
       if (named_tuple || (flag(field_of(i), "init") && !keyword_only)) slots.push_back(i);
     }
     std::vector<Value> values(names.size());
-    if (args.positional.size() > slots.size()) return InvalidAt(loc, "TypeError: ", name, "() takes ", slots.size(), " arguments but ", args.positional.size(), " were given");
+    if (args.positional.size() > slots.size())
+      return InvalidAt(loc, "TypeError: ", name, "() takes ", slots.size(), " arguments but ", args.positional.size(), " were given");
     for (size_t i = 0; i < args.positional.size(); ++i) values[slots[i]] = args.positional[i];
     for (const auto& [keyword, value] : args.keyword) {
       size_t i = 0;
       while (i < names.size() && names[i].string() != keyword) ++i;
-      if (i == names.size() || (!named_tuple && !flag(field_of(i), "init"))) return InvalidAt(loc, "TypeError: ", name, "() got an unexpected keyword argument '", keyword, "'");
+      if (i == names.size() || (!named_tuple && !flag(field_of(i), "init")))
+        return InvalidAt(loc, "TypeError: ", name, "() got an unexpected keyword argument '", keyword, "'");
       if (!values[i].absent()) return InvalidAt(loc, "TypeError: ", name, "() got multiple values for argument '", keyword, "'");
       values[i] = value;
     }
@@ -327,7 +332,8 @@ absl::StatusOr<Value> Evaluator::Impl::Instantiate(const Value& type, const Call
 
 int64_t Evaluator::Impl::IdOf(const Value& value) {
   // An address would differ from run to run: objects are numbered as they are asked for.
-  if (value.payload() == nullptr || value.is(ValueKind::kString) || value.is(ValueKind::kBuiltin)) return static_cast<int64_t>(std::hash<std::string>()(Repr(value)) >> 1);
+  if (value.payload() == nullptr || value.is(ValueKind::kString) || value.is(ValueKind::kBuiltin))
+    return static_cast<int64_t>(std::hash<std::string>()(Repr(value)) >> 1);
   return ids_.try_emplace(value.payload().get(), static_cast<int64_t>(ids_.size() + 1) * 16).first->second;
 }
 
@@ -374,7 +380,8 @@ absl::StatusOr<bool> Evaluator::Impl::IsInstance(const Value& given, const Value
     if (given.is(ValueKind::kInstance)) {
       return IsSubclass(given.As<InstancePayload>()->type, type);
     }
-    return given.is(ValueKind::kTuple) && FindInClass(type, "_fields") != nullptr && !given.As<ItemsPayload>()->field_names.empty() && given.As<ItemsPayload>()->class_name == type.As<ClassPayload>()->name;
+    return given.is(ValueKind::kTuple) && FindInClass(type, "_fields") != nullptr && !given.As<ItemsPayload>()->field_names.empty() &&
+           given.As<ItemsPayload>()->class_name == type.As<ClassPayload>()->name;
   }
   if (!type.is(ValueKind::kBuiltin)) {
     if (type.is(ValueKind::kObject) && given.is(ValueKind::kObject)) return type.As<HostObject>()->type_name() == given.As<HostObject>()->type_name();
@@ -410,20 +417,26 @@ absl::StatusOr<bool> Evaluator::Impl::IsInstance(const Value& given, const Value
     return !IsTyped(value) && NameOfType(value) == path;  // float, str, dict, bool, set, range, NoneType
   }
   if (absl::EndsWith(path, "Callable")) {
-    return value.is(ValueKind::kFunction) || value.is(ValueKind::kJitFunction) || value.is(ValueKind::kBoundMethod) || value.is(ValueKind::kClass) || value.is(ValueKind::kBuiltin);
+    return value.is(ValueKind::kFunction) || value.is(ValueKind::kJitFunction) || value.is(ValueKind::kBoundMethod) || value.is(ValueKind::kClass) ||
+           value.is(ValueKind::kBuiltin);
   }
   if (absl::EndsWith(path, "FunctionType") || absl::EndsWith(path, "LambdaType")) return value.is(ValueKind::kFunction);
   if (absl::EndsWith(path, "JITFunction") || absl::EndsWith(path, "KernelInterface")) return value.is(ValueKind::kJitFunction);
-  if (absl::EndsWith(path, "Autotuner") || absl::EndsWith(path, "Heuristics")) return value.is(ValueKind::kJitFunction) && !value.As<JitPayload>()->wrappers.empty();
+  if (absl::EndsWith(path, "Autotuner") || absl::EndsWith(path, "Heuristics"))
+    return value.is(ValueKind::kJitFunction) && !value.As<JitPayload>()->wrappers.empty();
   if (absl::EndsWith(path, ".Iterator") || absl::EndsWith(path, ".Generator")) return AsIterator(value) != nullptr;
-  if (absl::EndsWith(path, ".Iterable") && (value.is(ValueKind::kDict) || value.is(ValueKind::kSet) || value.is(ValueKind::kRange) || AsIterator(value) != nullptr)) return true;
+  if (absl::EndsWith(path, ".Iterable") &&
+      (value.is(ValueKind::kDict) || value.is(ValueKind::kSet) || value.is(ValueKind::kRange) || AsIterator(value) != nullptr))
+    return true;
   if (absl::EndsWith(path, ".Set") && value.is(ValueKind::kSet)) return true;
-  if (absl::EndsWith(path, ".Sequence") || absl::EndsWith(path, ".Iterable")) return value.is(ValueKind::kTuple) || value.is(ValueKind::kList) || value.is(ValueKind::kString);
+  if (absl::EndsWith(path, ".Sequence") || absl::EndsWith(path, ".Iterable"))
+    return value.is(ValueKind::kTuple) || value.is(ValueKind::kList) || value.is(ValueKind::kString);
   if (absl::EndsWith(path, ".Mapping")) return value.is(ValueKind::kDict);
   if (path == "numbers.Number" || path == "numbers.Real") return value.is_static_number();
   if (path == "numbers.Integral") return value.is(ValueKind::kInt) || value.is(ValueKind::kBool);
   if (path == "torch.nn.Parameter" || path == "torch.nn.parameter.Parameter") {
-    const absl::StatusOr<Value> is = value.is(ValueKind::kObject) ? value.As<HostObject>()->GetAttr(*self_, "is_nn_parameter", loc) : absl::StatusOr<Value>(Value());
+    const absl::StatusOr<Value> is =
+        value.is(ValueKind::kObject) ? value.As<HostObject>()->GetAttr(*self_, "is_nn_parameter", loc) : absl::StatusOr<Value>(Value());
     return is.ok() && is->is(ValueKind::kBool) && is->bool_value();
   }
   if (value.is(ValueKind::kObject)) {
@@ -446,11 +459,13 @@ absl::Status Evaluator::Impl::RaiseValue(const Value& given, Loc loc) {
   } else {
     return InvalidAt(loc, "TypeError: exceptions must derive from BaseException, this is a ", NameOfType(exception));
   }
-  for (const auto& [name, value] : exception.is(ValueKind::kInstance) ? exception.As<InstancePayload>()->attributes : std::vector<std::pair<std::string, Value>>{}) {
+  for (const auto& [name, value] :
+       exception.is(ValueKind::kInstance) ? exception.As<InstancePayload>()->attributes : std::vector<std::pair<std::string, Value>>{}) {
     if (name == kAnyException) return InvalidAt(loc, text);  // raised again as it came
   }
   // An exception made of exceptions keeps its text, so that a chain of them is not spelled out again at every raise.
-  if (auto* raised = exception.is(ValueKind::kInstance) ? exception.As<InstancePayload>() : nullptr; raised != nullptr && raised->type.is(ValueKind::kBuiltin)) {
+  if (auto* raised = exception.is(ValueKind::kInstance) ? exception.As<InstancePayload>() : nullptr;
+      raised != nullptr && raised->type.is(ValueKind::kBuiltin)) {
     raised->text = std::make_shared<const std::string>(text);
   }
   absl::Status status = InvalidAt(loc, NameOfType(exception), text.empty() ? "" : ": ", text);
@@ -469,6 +484,25 @@ absl::Status Evaluator::Impl::RaiseValue(const Value& given, Loc loc) {
   return status;
 }
 
+namespace {
+
+// Its text is the repr() of the key. The key comes back where it is plain; the text stays either way.
+Value KeyErrorOf(const std::string& text) {
+  Value key = Value::String(text);
+  int64_t number = 0;
+  const bool quoted = text.size() >= 2 && text.front() == '\'' && text.back() == '\'' && text.find('\\') == std::string::npos;
+  if (quoted) {
+    key = Value::String(text.substr(1, text.size() - 2));
+  } else if (absl::SimpleAtoi(text, &number)) {
+    key = Value::Int(number);
+  }
+  Value error = NewInstance(Value::Builtin("builtins.KeyError"), {{"args", Value::Tuple({key})}});
+  error.As<InstancePayload>()->text = std::make_shared<const std::string>(text);
+  return error;
+}
+
+}  // namespace
+
 Value Evaluator::Impl::ExceptionOf(const absl::Status& status) {
   if (!pending_.absent() && status.message() == pending_message_) return std::exchange(pending_, Value());
   // "KeyError: 'x'" was worded by the evaluator itself: the class is in front.
@@ -477,6 +511,7 @@ Value Evaluator::Impl::ExceptionOf(const absl::Status& status) {
   const std::string name = message.substr(0, colon);
   if (IsExceptionName(absl::StrCat("builtins.", name))) {
     const std::string text = colon == std::string::npos ? "" : message.substr(std::min(message.size(), colon + 2));
+    if (name == "KeyError") return KeyErrorOf(text);
     return NewInstance(Value::Builtin(absl::StrCat("builtins.", name)), {{"args", Value::Tuple({Value::String(text)})}});
   }
   return NewInstance(Value::Builtin("builtins.Exception"), {{"args", Value::Tuple({Value::String(message)})}, {std::string(kAnyException), Value::Bool(true)}});
@@ -526,7 +561,8 @@ struct SuperObject : HostObject {
 // super(type, object); the front end gives both where the source has neither.
 absl::StatusOr<Value> SuperBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc) {
   if (args.positional.size() != 2 || !args.keyword.empty()) return UnimplementedAt(loc, "super() here: it works in the methods of a class at module level");
-  if (!args.positional[0].is(ValueKind::kClass)) return InvalidAt(loc, "TypeError: super() argument 1 must be a type, not ", impl.NameOfType(args.positional[0]));
+  if (!args.positional[0].is(ValueKind::kClass))
+    return InvalidAt(loc, "TypeError: super() argument 1 must be a type, not ", impl.NameOfType(args.positional[0]));
   auto object = std::make_shared<SuperObject>();
   object->type = args.positional[0];
   object->self = args.positional[1];

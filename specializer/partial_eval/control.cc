@@ -188,7 +188,8 @@ absl::Status Evaluator::Impl::RunCollect(Frame& frame, const isa::Inst& inst) {
       if (!value.is(ValueKind::kTuple) || value.items().size() != 2) return InvalidAt(inst.loc, "dict comprehension: its body gives ", NameOfType(value));
       return DictPut(result, value.items()[0], value.items()[1], inst.loc);
     }
-    if (collected.size() >= kMaxSequence) return ErrorAt(inst.loc, absl::StatusCode::kResourceExhausted, "MemoryError: a comprehension of more than ", kMaxSequence, " items");
+    if (collected.size() >= kMaxSequence)
+      return ErrorAt(inst.loc, absl::StatusCode::kResourceExhausted, "MemoryError: a comprehension of more than ", kMaxSequence, " items");
     collected.push_back(value);
     return absl::OkStatus();
   };
@@ -371,7 +372,8 @@ absl::Status Evaluator::Impl::RunUnpack(Frame& frame, const isa::Inst& inst) {
   TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, Iterate(object, inst.loc));
   if (inst.imm == 0) {
     if (items.size() != wanted) {
-      return InvalidAt(inst.loc, "ValueError: ", items.size() > wanted ? "too many" : "not enough", " values to unpack (expected ", wanted, ", got ", items.size(), ")");
+      return InvalidAt(inst.loc, "ValueError: ", items.size() > wanted ? "too many" : "not enough", " values to unpack (expected ", wanted, ", got ",
+                       items.size(), ")");
     }
     return DefineResults(frame, inst, std::move(items));
   }

@@ -140,7 +140,8 @@ TEST_F(HostTest, JitAndAutotuneOnlyRecord) {
   ASSERT_TRUE(kernel.ok()) << kernel.status();
   ASSERT_TRUE(kernel->is(ValueKind::kJitFunction));
   ASSERT_EQ(kernel->As<JitPayload>()->wrappers.size(), 1u);
-  EXPECT_EQ(Repr(kernel->As<JitPayload>()->wrappers[0].arguments), "{'configs': [Config(kwargs={'B': 4}, num_warps=8, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None)], 'key': []}");
+  EXPECT_EQ(Repr(kernel->As<JitPayload>()->wrappers[0].arguments),
+            "{'configs': [Config(kwargs={'B': 4}, num_warps=8, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None)], 'key': []}");
 }
 
 TEST_F(HostTest, TryCatchesByClass) {

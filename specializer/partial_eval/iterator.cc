@@ -49,13 +49,15 @@ Value OverItems(const Value& sequence) {
 
 Value OverKeys(const Value& holder, const PairTable& table, absl::string_view what) {
   // `holder` keeps the table alive.
-  return MakeIterator(absl::StrCat(what, "_iterator"), [holder, &table, what = std::string(what), size = table.size(), left = table.size(), at = size_t{0}](Impl&, Loc loc) mutable -> Item {
-    if (table.size() != size) return InvalidAt(loc, "RuntimeError: ", what == "set" ? "Set" : "dictionary", " changed size during iteration");
-    while (left > 0 && at < table.places() && table.at(at).first.absent()) ++at;
-    if (left == 0 || at >= table.places()) return End();
-    --left;
-    return table.at(at++).first;
-  });
+  return MakeIterator(absl::StrCat(what, "_iterator"),
+                      [holder, &table, what = std::string(what), size = table.size(), left = table.size(), at = size_t{0}](Impl&, Loc loc) mutable -> Item {
+                        if (table.size() != size)
+                          return InvalidAt(loc, "RuntimeError: ", what == "set" ? "Set" : "dictionary", " changed size during iteration");
+                        while (left > 0 && at < table.places() && table.at(at).first.absent()) ++at;
+                        if (left == 0 || at >= table.places()) return End();
+                        --left;
+                        return table.at(at++).first;
+                      });
 }
 
 Value OverText(const Value& text) {
@@ -113,7 +115,8 @@ absl::StatusOr<Value> Evaluator::Impl::IteratorOf(const Value& given, Loc loc) {
       TILEVM_ASSIGN_OR_RETURN(std::optional<Value> iterator, CallDunder(value, "__iter__", {}, loc));
       if (iterator.has_value()) {
         if (!iterator->is(ValueKind::kInstance)) return AsIterator(*iterator) != nullptr ? absl::StatusOr<Value>(*iterator) : IteratorOf(*iterator, loc);
-        if (FindInClass(iterator->As<InstancePayload>()->type, "__next__") == nullptr) return InvalidAt(loc, "TypeError: iter() returned non-iterator of type '", NameOfType(*iterator), "'");
+        if (FindInClass(iterator->As<InstancePayload>()->type, "__next__") == nullptr)
+          return InvalidAt(loc, "TypeError: iter() returned non-iterator of type '", NameOfType(*iterator), "'");
         return MakeIterator(NameOfType(*iterator), [object = *iterator](Impl& impl, Loc at) -> Item {
           absl::StatusOr<std::optional<Value>> item = impl.CallDunder(object, "__next__", {}, at);
           if (item.ok()) return item;
@@ -161,7 +164,8 @@ absl::StatusOr<std::vector<Value>> Evaluator::Impl::Iterate(const Value& value, 
   std::vector<Value> items;
   const size_t most = AsGenerator(value) != nullptr ? kMaxGenerated : kMaxSpelledOut;
   TILEVM_RETURN_IF_ERROR(ForEach(value, loc, [&](const Value& item) -> absl::StatusOr<bool> {
-    if (items.size() >= most) return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "MemoryError: a ", NameOfType(value), " is spelled out; the limit is ", most, " items");
+    if (items.size() >= most)
+      return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "MemoryError: a ", NameOfType(value), " is spelled out; the limit is ", most, " items");
     items.push_back(item);
     return true;
   }));

@@ -129,7 +129,10 @@ enum class Pick { kFilter, kFilterFalse, kTakeWhile, kDropWhile };
 
 template <Pick kPick>
 absl::StatusOr<Value> Filter(Impl& impl, const CallArgs& args, Loc loc) {
-  constexpr absl::string_view kName = kPick == Pick::kFilter ? "filter" : kPick == Pick::kFilterFalse ? "itertools.filterfalse" : kPick == Pick::kTakeWhile ? "itertools.takewhile" : "itertools.dropwhile";
+  constexpr absl::string_view kName = kPick == Pick::kFilter        ? "filter"
+                                      : kPick == Pick::kFilterFalse ? "itertools.filterfalse"
+                                      : kPick == Pick::kTakeWhile   ? "itertools.takewhile"
+                                                                    : "itertools.dropwhile";
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, kName, 2, 2, loc));
   TILEVM_ASSIGN_OR_RETURN(Value iterator, impl.IteratorOf(args.positional[1], loc));
   return MakeIterator(std::string(kName), [test = args.positional[0], iterator, dropping = true](Impl& own, Loc at) mutable -> Item {
@@ -155,7 +158,8 @@ absl::StatusOr<Value> Reversed(Impl& impl, const CallArgs& args, Loc loc) {
     TILEVM_ASSIGN_OR_RETURN(std::optional<Value> own, impl.CallDunder(sequence, "__reversed__", {}, loc));
     if (own.has_value()) return impl.IteratorOf(*own, loc);
   }
-  if (AsIterator(sequence) != nullptr || sequence.is(ValueKind::kSet)) return InvalidAt(loc, "TypeError: '", impl.NameOfType(sequence), "' object is not reversible");
+  if (AsIterator(sequence) != nullptr || sequence.is(ValueKind::kSet))
+    return InvalidAt(loc, "TypeError: '", impl.NameOfType(sequence), "' object is not reversible");
   if (sequence.is(ValueKind::kDict)) {
     TILEVM_ASSIGN_OR_RETURN(std::vector<Value> keys, impl.Iterate(sequence, loc));
     std::reverse(keys.begin(), keys.end());
@@ -174,11 +178,12 @@ absl::StatusOr<Value> Reversed(Impl& impl, const CallArgs& args, Loc loc) {
 absl::StatusOr<Value> Count(Impl&, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "itertools.count", 0, 2, loc, {"start", "step"}));
   const Value start = Argument(args, 0, "start"), step = Argument(args, 1, "step");
-  return MakeIterator("itertools.count", [next = start.absent() ? Value::Int(0) : start, step = step.absent() ? Value::Int(1) : step](Impl& own, Loc at) mutable -> Item {
-    Value current = next;
-    TILEVM_ASSIGN_OR_RETURN(next, own.Binary(Op::kAdd, next, step, at));
-    return current;
-  });
+  return MakeIterator("itertools.count",
+                      [next = start.absent() ? Value::Int(0) : start, step = step.absent() ? Value::Int(1) : step](Impl& own, Loc at) mutable -> Item {
+                        Value current = next;
+                        TILEVM_ASSIGN_OR_RETURN(next, own.Binary(Op::kAdd, next, step, at));
+                        return current;
+                      });
 }
 
 absl::StatusOr<Value> RepeatOf(Impl&, const CallArgs& args, Loc loc) {
@@ -266,20 +271,21 @@ absl::StatusOr<Value> ZipLongest(Impl& impl, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "itertools.zip_longest", 0, args.positional.size(), loc, {"fillvalue"}));
   TILEVM_ASSIGN_OR_RETURN(std::vector<Value> iterators, Iterators(impl, args.positional, loc));
   const Value* fill = FindKeyword(args, "fillvalue");
-  return MakeIterator("itertools.zip_longest", [iterators = std::move(iterators), fill = fill != nullptr ? *fill : Value::None()](Impl& own, Loc at) mutable -> Item {
-    std::vector<Value> row;
-    bool any = false;
-    for (Value& iterator : iterators) {
-      std::optional<Value> item;
-      if (!iterator.absent()) {
-        TILEVM_ASSIGN_OR_RETURN(item, Next(own, iterator, at));
-      }
-      if (!item.has_value()) iterator = Value();
-      any |= item.has_value();
-      row.push_back(item.has_value() ? *std::move(item) : fill);
-    }
-    return any ? std::optional<Value>(Value::Tuple(std::move(row))) : End();
-  });
+  return MakeIterator("itertools.zip_longest",
+                      [iterators = std::move(iterators), fill = fill != nullptr ? *fill : Value::None()](Impl& own, Loc at) mutable -> Item {
+                        std::vector<Value> row;
+                        bool any = false;
+                        for (Value& iterator : iterators) {
+                          std::optional<Value> item;
+                          if (!iterator.absent()) {
+                            TILEVM_ASSIGN_OR_RETURN(item, Next(own, iterator, at));
+                          }
+                          if (!item.has_value()) iterator = Value();
+                          any |= item.has_value();
+                          row.push_back(item.has_value() ? *std::move(item) : fill);
+                        }
+                        return any ? std::optional<Value>(Value::Tuple(std::move(row))) : End();
+                      });
 }
 
 absl::StatusOr<Value> Accumulate(Impl& impl, const CallArgs& args, Loc loc) {
@@ -287,22 +293,24 @@ absl::StatusOr<Value> Accumulate(Impl& impl, const CallArgs& args, Loc loc) {
   TILEVM_ASSIGN_OR_RETURN(Value iterator, impl.IteratorOf(args.positional[0], loc));
   const Value* initial = FindKeyword(args, "initial");
   const bool given = initial != nullptr && !initial->is(ValueKind::kNone);
-  return MakeIterator("itertools.accumulate", [iterator, function = Argument(args, 1, "func"), total = Value(), initial = given ? *initial : Value()](Impl& own, Loc at) mutable -> Item {
-    if (total.absent() && !initial.absent()) {
-      total = initial;
-      return total;
-    }
-    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> item, Next(own, iterator, at));
-    if (!item.has_value()) return End();
-    if (total.absent()) {
-      total = *item;
-    } else if (function.absent_or_none()) {
-      TILEVM_ASSIGN_OR_RETURN(total, own.Binary(Op::kAdd, total, *item, at));
-    } else {
-      TILEVM_ASSIGN_OR_RETURN(total, own.CallHost(function, {total, *item}, at));
-    }
-    return total;
-  });
+  return MakeIterator(
+      "itertools.accumulate",
+      [iterator, function = Argument(args, 1, "func"), total = Value(), initial = given ? *initial : Value()](Impl& own, Loc at) mutable -> Item {
+        if (total.absent() && !initial.absent()) {
+          total = initial;
+          return total;
+        }
+        TILEVM_ASSIGN_OR_RETURN(std::optional<Value> item, Next(own, iterator, at));
+        if (!item.has_value()) return End();
+        if (total.absent()) {
+          total = *item;
+        } else if (function.absent_or_none()) {
+          TILEVM_ASSIGN_OR_RETURN(total, own.Binary(Op::kAdd, total, *item, at));
+        } else {
+          TILEVM_ASSIGN_OR_RETURN(total, own.CallHost(function, {total, *item}, at));
+        }
+        return total;
+      });
 }
 
 absl::StatusOr<Value> Pairwise(Impl& impl, const CallArgs& args, Loc loc) {
@@ -373,7 +381,9 @@ enum class Choice { kCombinations, kWithReplacement, kPermutations };
 
 template <Choice kChoice>
 absl::StatusOr<Value> Choices(Impl& impl, const CallArgs& args, Loc loc) {
-  constexpr absl::string_view kName = kChoice == Choice::kCombinations ? "itertools.combinations" : kChoice == Choice::kPermutations ? "itertools.permutations" : "itertools.combinations_with_replacement";
+  constexpr absl::string_view kName = kChoice == Choice::kCombinations   ? "itertools.combinations"
+                                      : kChoice == Choice::kPermutations ? "itertools.permutations"
+                                                                         : "itertools.combinations_with_replacement";
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, kName, kChoice == Choice::kPermutations ? 1 : 2, 2, loc, {"r"}));
   TILEVM_ASSIGN_OR_RETURN(std::vector<Value> pool, impl.Iterate(args.positional[0], loc));
   const size_t size = pool.size();

@@ -135,7 +135,8 @@ absl::Status Evaluator::Impl::DynamicIf(Frame& frame, const isa::Inst& inst, con
     return std::make_pair(NameOfRegister(frame, reg), LocOfRegister(frame, reg, arms[arm].end.loc));
   };
   if (leaving < 0) {
-    if (arms[0].end.values.size() != arms[1].end.values.size()) return ErrorAt(inst.loc, absl::StatusCode::kInternal, "the arms yield different numbers of values");
+    if (arms[0].end.values.size() != arms[1].end.values.size())
+      return ErrorAt(inst.loc, absl::StatusCode::kInternal, "the arms yield different numbers of values");
     for (size_t i = 0; i < arms[0].end.values.size(); ++i) {
       const auto then_place = place(0, i), else_place = place(1, i);
       const std::string& name = then_place.first.empty() ? else_place.first : then_place.first;

@@ -117,7 +117,8 @@ void LoosenChanged(std::vector<bool>& bound, size_t place, const Value& expected
 class CarriedValues {
  public:
   // bound: the values (by place) whose static numbers are bound; gets more when a number turns out to change.
-  CarriedValues(Evaluator::Impl& impl, Frame& frame, const isa::Inst& inst, std::vector<bool>& bound) : impl_(impl), frame_(frame), inst_(inst), bound_(bound) {}
+  CarriedValues(Evaluator::Impl& impl, Frame& frame, const isa::Inst& inst, std::vector<bool>& bound)
+      : impl_(impl), frame_(frame), inst_(inst), bound_(bound) {}
 
   absl::Status Init(absl::Span<const isa::Reg> regs) {
     for (size_t place = 0; place < regs.size(); ++place) {
@@ -275,25 +276,27 @@ absl::Status Evaluator::Impl::DynamicFor(Frame& frame, const isa::Inst& inst, co
     if (value.is(ValueKind::kInt)) loop.attrs.push_back({hint, static_cast<int64_t>(value.int_value())});
   }
 
-  return CarryLoop(frame, inst, absl::MakeSpan(inst.operands).subspan(1), [&](CarriedValues& carried, ExitTarget& break_target, ExitTarget& continue_target) -> absl::StatusOr<std::vector<ir::ValueId>> {
-    ir::Op op = loop;
-    op.operands.insert(op.operands.end(), carried.init_ids().begin(), carried.init_ids().end());
-    ir::Region body;
-    const ir::ValueId induction = state.builder.NewValue(isa::ScalarType(type));
-    const std::vector<ir::ValueId> args = carried.NewArgs();
-    body.args.push_back(induction);
-    body.args.insert(body.args.end(), args.begin(), args.end());
-    Define(frame, inst.regions[0].args[0], Value::Tensor(induction));
-    std::vector<Value> inside = carried.On(args);
-    for (size_t i = 0; i < inside.size(); ++i) Define(frame, inst.regions[0].args[i + 1], std::move(inside[i]));
-    state.builder.PushRegion(&body);
-    TILEVM_ASSIGN_OR_RETURN(Outcome end, InBlock(frame, continue_target, Flow::kContinue, true, inst.loc, [&] { return RunRegion(frame, inst.regions[0]); }));
-    TILEVM_ASSIGN_OR_RETURN(std::vector<ir::ValueId> yielded, carried.Check(end, 0, "at the end of the loop's body"));
-    EmitYield(yielded, end.loc);
-    state.builder.PopRegion();
-    op.regions.push_back(std::move(body));
-    return carried.Emit(std::move(op), 3, !break_target.used && !continue_target.used);
-  });
+  return CarryLoop(frame, inst, absl::MakeSpan(inst.operands).subspan(1),
+                   [&](CarriedValues& carried, ExitTarget& break_target, ExitTarget& continue_target) -> absl::StatusOr<std::vector<ir::ValueId>> {
+                     ir::Op op = loop;
+                     op.operands.insert(op.operands.end(), carried.init_ids().begin(), carried.init_ids().end());
+                     ir::Region body;
+                     const ir::ValueId induction = state.builder.NewValue(isa::ScalarType(type));
+                     const std::vector<ir::ValueId> args = carried.NewArgs();
+                     body.args.push_back(induction);
+                     body.args.insert(body.args.end(), args.begin(), args.end());
+                     Define(frame, inst.regions[0].args[0], Value::Tensor(induction));
+                     std::vector<Value> inside = carried.On(args);
+                     for (size_t i = 0; i < inside.size(); ++i) Define(frame, inst.regions[0].args[i + 1], std::move(inside[i]));
+                     state.builder.PushRegion(&body);
+                     TILEVM_ASSIGN_OR_RETURN(
+                         Outcome end, InBlock(frame, continue_target, Flow::kContinue, true, inst.loc, [&] { return RunRegion(frame, inst.regions[0]); }));
+                     TILEVM_ASSIGN_OR_RETURN(std::vector<ir::ValueId> yielded, carried.Check(end, 0, "at the end of the loop's body"));
+                     EmitYield(yielded, end.loc);
+                     state.builder.PopRegion();
+                     op.regions.push_back(std::move(body));
+                     return carried.Emit(std::move(op), 3, !break_target.used && !continue_target.used);
+                   });
 }
 
 absl::Status Evaluator::Impl::CarryLoop(
@@ -332,42 +335,44 @@ absl::Status Evaluator::Impl::CarryLoop(
 
 absl::Status Evaluator::Impl::DynamicWhile(Frame& frame, const isa::Inst& inst, std::optional<Outcome>&) {
   KernelState& state = *kernel_state_;
-  return CarryLoop(frame, inst, inst.operands, [&](CarriedValues& carried, ExitTarget& break_target, ExitTarget& continue_target) -> absl::StatusOr<std::vector<ir::ValueId>> {
-    ir::Op loop;
-    loop.op = Op::kWhile;
-    loop.loc = inst.loc;
-    loop.operands.assign(carried.init_ids().begin(), carried.init_ids().end());
-    for (int i = 0; i < 2; ++i) {
-      ir::Region region;
-      const std::vector<ir::ValueId> args = carried.NewArgs();
-      region.args = args;
-      std::vector<Value> inside = carried.On(args);
-      for (size_t k = 0; k < inside.size(); ++k) Define(frame, inst.regions[i].args[k], std::move(inside[k]));
-      state.builder.PushRegion(&region);
-      std::vector<ir::ValueId> yielded;
-      if (i == 0) {
-        TILEVM_ASSIGN_OR_RETURN(Outcome test, RunRegion(frame, inst.regions[0]));
-        if (test.values.empty()) return InvalidAt(inst.loc, "while: the condition has no value");
-        ir::ValueId condition = ir::kNoValue;
-        if (IsTyped(test.values[0])) {
-          TILEVM_ASSIGN_OR_RETURN(condition, ConditionOf(state.elaborator, test.values[0], inst.loc, Op::kWhile));
-        } else {
-          TILEVM_ASSIGN_OR_RETURN(bool truth, Truth(test.values[0], inst.loc));
-          condition = state.builder.ConstInt(DType::kI1, truth ? 1 : 0, inst.loc);
-        }
-        TILEVM_ASSIGN_OR_RETURN(yielded, carried.Check(test, 1, "after the loop's condition"));
-        yielded.insert(yielded.begin(), condition);
-        EmitYield(yielded, test.loc);
-      } else {
-        TILEVM_ASSIGN_OR_RETURN(Outcome end, InBlock(frame, continue_target, Flow::kContinue, true, inst.loc, [&] { return RunRegion(frame, inst.regions[1]); }));
-        TILEVM_ASSIGN_OR_RETURN(yielded, carried.Check(end, 0, "at the end of the loop's body"));
-        EmitYield(yielded, end.loc);
-      }
-      state.builder.PopRegion();
-      loop.regions.push_back(std::move(region));
-    }
-    return carried.Emit(std::move(loop), 0, !break_target.used && !continue_target.used);
-  });
+  return CarryLoop(frame, inst, inst.operands,
+                   [&](CarriedValues& carried, ExitTarget& break_target, ExitTarget& continue_target) -> absl::StatusOr<std::vector<ir::ValueId>> {
+                     ir::Op loop;
+                     loop.op = Op::kWhile;
+                     loop.loc = inst.loc;
+                     loop.operands.assign(carried.init_ids().begin(), carried.init_ids().end());
+                     for (int i = 0; i < 2; ++i) {
+                       ir::Region region;
+                       const std::vector<ir::ValueId> args = carried.NewArgs();
+                       region.args = args;
+                       std::vector<Value> inside = carried.On(args);
+                       for (size_t k = 0; k < inside.size(); ++k) Define(frame, inst.regions[i].args[k], std::move(inside[k]));
+                       state.builder.PushRegion(&region);
+                       std::vector<ir::ValueId> yielded;
+                       if (i == 0) {
+                         TILEVM_ASSIGN_OR_RETURN(Outcome test, RunRegion(frame, inst.regions[0]));
+                         if (test.values.empty()) return InvalidAt(inst.loc, "while: the condition has no value");
+                         ir::ValueId condition = ir::kNoValue;
+                         if (IsTyped(test.values[0])) {
+                           TILEVM_ASSIGN_OR_RETURN(condition, ConditionOf(state.elaborator, test.values[0], inst.loc, Op::kWhile));
+                         } else {
+                           TILEVM_ASSIGN_OR_RETURN(bool truth, Truth(test.values[0], inst.loc));
+                           condition = state.builder.ConstInt(DType::kI1, truth ? 1 : 0, inst.loc);
+                         }
+                         TILEVM_ASSIGN_OR_RETURN(yielded, carried.Check(test, 1, "after the loop's condition"));
+                         yielded.insert(yielded.begin(), condition);
+                         EmitYield(yielded, test.loc);
+                       } else {
+                         TILEVM_ASSIGN_OR_RETURN(
+                             Outcome end, InBlock(frame, continue_target, Flow::kContinue, true, inst.loc, [&] { return RunRegion(frame, inst.regions[1]); }));
+                         TILEVM_ASSIGN_OR_RETURN(yielded, carried.Check(end, 0, "at the end of the loop's body"));
+                         EmitYield(yielded, end.loc);
+                       }
+                       state.builder.PopRegion();
+                       loop.regions.push_back(std::move(region));
+                     }
+                     return carried.Emit(std::move(loop), 0, !break_target.used && !continue_target.used);
+                   });
 }
 
 absl::Status Evaluator::Impl::StaticFor(Frame& frame, const isa::Inst& inst, const std::vector<Value>& items, std::optional<Outcome>& outcome) {

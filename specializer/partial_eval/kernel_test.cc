@@ -229,10 +229,12 @@ TEST(Kernel, ParameterEqualToOneMayBeReassigned) {
   Program p;
   p.Kernel("k", {"x", "n", "N"});
   const Reg range = p.Call(p.Global("range"), {1});
-  std::vector<Reg> r = p.Regions(Op::kFor, {range, 2}, 1, {{2, [&](const std::vector<Reg>& args) {
-    p.Regions(Op::kIf, {p.Emit(Op::kGt, {args[0], p.Int(5)})}, 0, {{0, [&](auto&) { p.Do(Op::kBreak, {p.Bind("N", p.Int(9))}); }}, {0, [&](auto&) { p.Yield({}); }}});
-    p.Yield({p.Bind("N", p.Emit(Op::kAdd, {args[1], p.Int(1)}))});
-  }}});
+  std::vector<Reg> r =
+      p.Regions(Op::kFor, {range, 2}, 1, {{2, [&](const std::vector<Reg>& args) {
+                                             p.Regions(Op::kIf, {p.Emit(Op::kGt, {args[0], p.Int(5)})}, 0,
+                                                       {{0, [&](auto&) { p.Do(Op::kBreak, {p.Bind("N", p.Int(9))}); }}, {0, [&](auto&) { p.Yield({}); }}});
+                                             p.Yield({p.Bind("N", p.Emit(Op::kAdd, {args[1], p.Int(1)}))});
+                                           }}});
   p.Do(Op::kStore, {0, r[0]});
   p.Return();
   p.End();

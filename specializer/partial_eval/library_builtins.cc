@@ -120,7 +120,8 @@ absl::StatusOr<Value> Copy(Impl& impl, const Value& value, Copies* copies, Loc l
       const Value type = value.As<InstancePayload>()->type;
       if (impl.FindInClass(type, "__members__") != nullptr) return value;
       const char* name = copies == nullptr ? "__copy__" : "__deepcopy__";
-      TILEVM_ASSIGN_OR_RETURN(std::optional<Value> own, impl.CallDunder(value, name, copies == nullptr ? std::vector<Value>() : std::vector<Value>{MakeDict({})}, loc));
+      TILEVM_ASSIGN_OR_RETURN(std::optional<Value> own,
+                              impl.CallDunder(value, name, copies == nullptr ? std::vector<Value>() : std::vector<Value>{MakeDict({})}, loc));
       if (own.has_value()) return *std::move(own);
       auto copy = std::make_shared<InstancePayload>(*value.As<InstancePayload>());
       const Value result = made(ValueKind::kInstance, copy);
@@ -146,7 +147,8 @@ absl::StatusOr<Value> DeepCopy(Impl& impl, const CallArgs& args, Loc loc) {
 }
 
 absl::StatusOr<Value> DataClass(Impl& impl, const CallArgs& args, Loc loc) {
-  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "dataclass", 0, 1, loc, {"init", "repr", "eq", "order", "unsafe_hash", "frozen", "match_args", "kw_only", "slots"}));
+  TILEVM_RETURN_IF_ERROR(
+      CheckArguments(args, "dataclass", 0, 1, loc, {"init", "repr", "eq", "order", "unsafe_hash", "frozen", "match_args", "kw_only", "slots"}));
   if (args.positional.empty()) {  // with arguments: a decorator
     auto partial = std::make_shared<PartialObject>();
     partial->callee = Value::Builtin("dataclasses.dataclass");
@@ -158,7 +160,8 @@ absl::StatusOr<Value> DataClass(Impl& impl, const CallArgs& args, Loc loc) {
   auto* payload = type.As<ClassPayload>();
   std::vector<Value> fields;
   for (const Value& base : payload->bases) {
-    if (const Value* inherited = impl.FindInClass(base, "__dataclass_fields__")) fields.insert(fields.end(), inherited->items().begin(), inherited->items().end());
+    if (const Value* inherited = impl.FindInClass(base, "__dataclass_fields__"))
+      fields.insert(fields.end(), inherited->items().begin(), inherited->items().end());
   }
   const auto add = [&fields](const Value& name) {
     for (const Value& known : fields) {
@@ -204,7 +207,8 @@ absl::StatusOr<Value> DataClass(Impl& impl, const CallArgs& args, Loc loc) {
     } else if (given != nullptr && (given->is(ValueKind::kList) || given->is(ValueKind::kDict) || given->is(ValueKind::kSet))) {
       return InvalidAt(loc, "ValueError: mutable default ", impl.NameOfType(*given), " for field ", name.string(), " is not allowed: use default_factory");
     }
-    if (defaults && !has_default && init && !keyword_only) return InvalidAt(loc, "TypeError: non-default argument '", name.string(), "' follows default argument");
+    if (defaults && !has_default && init && !keyword_only)
+      return InvalidAt(loc, "TypeError: non-default argument '", name.string(), "' follows default argument");
     defaults |= has_default && init;
     if (compare) compared.push_back(name);
   }
@@ -230,7 +234,8 @@ absl::StatusOr<Value> Field(Impl&, const CallArgs& args, Loc loc) {
     field->attributes.emplace_back(name, given != nullptr ? *given : otherwise);
   }
   const Value* keyword_only = FindKeyword(args, "kw_only");
-  if (keyword_only != nullptr && keyword_only->is(ValueKind::kBool) && keyword_only->bool_value()) field->attributes.emplace_back("positional", Value::Bool(false));
+  if (keyword_only != nullptr && keyword_only->is(ValueKind::kBool) && keyword_only->bool_value())
+    field->attributes.emplace_back("positional", Value::Bool(false));
   return Value::Shared(ValueKind::kInstance, std::move(field));
 }
 
@@ -337,7 +342,8 @@ absl::StatusOr<Value> CacheObject::CallMethod(Evaluator& evaluator, absl::string
   }
   if (name == "cache_info") {
     const Value size = Value::Int(static_cast<int64_t>(results.As<DictPayload>()->entries.size()));
-    return MakeNamedTuple("CacheInfo", {"hits", "misses", "maxsize", "currsize"}, {Value::Int(hits), Value::Int(misses), most < 0 ? Value::None() : Value::Int(most), size});
+    return MakeNamedTuple("CacheInfo", {"hits", "misses", "maxsize", "currsize"},
+                          {Value::Int(hits), Value::Int(misses), most < 0 ? Value::None() : Value::Int(most), size});
   }
   return HostObject::CallMethod(evaluator, name, args, loc);
 }

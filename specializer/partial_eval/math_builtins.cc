@@ -25,7 +25,8 @@ absl::StatusOr<double> Number(Impl& impl, const Value& given, absl::string_view 
     TILEVM_ASSIGN_OR_RETURN(Value number, impl.CallBuiltin("builtins.float", CallArgs{{value}, {}}, false, loc));
     return number.float_value();
   }
-  return InvalidAt(loc, "TypeError: ", function, ": must be a real number, not ", impl.NameOfType(value), value.is_tensor() ? "; use the function of tl on tensors" : "");
+  return InvalidAt(loc, "TypeError: ", function, ": must be a real number, not ", impl.NameOfType(value),
+                   value.is_tensor() ? "; use the function of tl on tensors" : "");
 }
 
 template <double (*kFunction)(double)>
@@ -122,7 +123,8 @@ absl::StatusOr<Value> IsClose(Impl& impl, const CallArgs& args, Loc loc) {
   if (const Value* given = FindKeyword(args, "abs_tol")) {
     TILEVM_ASSIGN_OR_RETURN(absolute, Number(impl, *given, "math.isclose", loc));
   }
-  return Value::Bool(a == b || (std::isfinite(a) && std::isfinite(b) && std::fabs(a - b) <= std::max(relative * std::max(std::fabs(a), std::fabs(b)), absolute)));
+  return Value::Bool(a == b ||
+                     (std::isfinite(a) && std::isfinite(b) && std::fabs(a - b) <= std::max(relative * std::max(std::fabs(a), std::fabs(b)), absolute)));
 }
 
 double Sqrt(double x) { return std::sqrt(x); }

@@ -20,26 +20,46 @@ namespace {
 
 // Modules of Python itself: importing one works, whether or not its functions are known here.
 constexpr absl::string_view kStandardModules[] = {
-    "__future__", "abc", "argparse", "array", "ast", "asyncio", "atexit", "base64", "bisect", "builtins", "bz2", "cProfile", "calendar", "cmath", "collections",
-    "concurrent", "contextlib", "contextvars", "copy", "csv", "ctypes", "dataclasses", "datetime", "decimal", "difflib", "enum", "errno", "fcntl", "fnmatch",
-    "fractions", "functools", "gc", "getpass", "glob", "gzip", "hashlib", "heapq", "html", "importlib", "inspect", "io", "itertools", "json", "keyword", "linecache",
-    "locale", "logging", "lzma", "math", "multiprocessing", "numbers", "operator", "os", "pathlib", "pickle", "pkgutil", "platform", "posixpath", "pprint", "queue",
-    "random", "re", "resource", "sched", "select", "shlex", "shutil", "signal", "site", "socket", "sqlite3", "stat", "statistics", "string", "struct", "subprocess",
-    "sys", "sysconfig", "tempfile", "textwrap", "threading", "time", "timeit", "traceback", "types", "typing", "unittest", "urllib", "uuid", "warnings", "weakref",
-    "xml", "zipfile", "zlib",
+    "__future__", "abc",         "argparse",   "array",     "ast",         "asyncio",    "atexit",     "base64",      "bisect",    "builtins",
+    "bz2",        "cProfile",    "calendar",   "cmath",     "collections", "concurrent", "contextlib", "contextvars", "copy",      "csv",
+    "ctypes",     "dataclasses", "datetime",   "decimal",   "difflib",     "enum",       "errno",      "fcntl",       "fnmatch",   "fractions",
+    "functools",  "gc",          "getpass",    "glob",      "gzip",        "hashlib",    "heapq",      "html",        "importlib", "inspect",
+    "io",         "itertools",   "json",       "keyword",   "linecache",   "locale",     "logging",    "lzma",        "math",      "multiprocessing",
+    "numbers",    "operator",    "os",         "pathlib",   "pickle",      "pkgutil",    "platform",   "posixpath",   "pprint",    "queue",
+    "random",     "re",          "resource",   "sched",     "select",      "shlex",      "shutil",     "signal",      "site",      "socket",
+    "sqlite3",    "stat",        "statistics", "string",    "struct",      "subprocess", "sys",        "sysconfig",   "tempfile",  "textwrap",
+    "threading",  "time",        "timeit",     "traceback", "types",       "typing",     "unittest",   "urllib",      "uuid",      "warnings",
+    "weakref",    "xml",         "zipfile",    "zlib",
 };
 
 // Classes and namespaces of Triton that have no function of their own here.
 constexpr absl::string_view kTritonNames[] = {
-    "triton.language.tensor", "triton.language.dtype", "triton.language.tensor_descriptor", "triton.language.tensor_descriptor_base", "triton.language.core",
-    "triton.language.math", "triton.language.standard", "triton.language.random", "triton.language.semantic", "triton.language.PropagateNan", "triton.JITFunction",
-    "triton.KernelInterface", "triton.runtime.JITFunction", "triton.runtime.jit.JITFunction", "triton.runtime.Autotuner", "triton.runtime.autotuner.Autotuner",
-    "triton.compiler", "triton.compiler.CompiledKernel", "libdevice",
+    "triton.language.tensor",
+    "triton.language.dtype",
+    "triton.language.tensor_descriptor",
+    "triton.language.tensor_descriptor_base",
+    "triton.language.core",
+    "triton.language.math",
+    "triton.language.standard",
+    "triton.language.random",
+    "triton.language.semantic",
+    "triton.language.PropagateNan",
+    "triton.JITFunction",
+    "triton.KernelInterface",
+    "triton.runtime.JITFunction",
+    "triton.runtime.jit.JITFunction",
+    "triton.runtime.Autotuner",
+    "triton.runtime.autotuner.Autotuner",
+    "triton.compiler",
+    "triton.compiler.CompiledKernel",
+    "libdevice",
 };
 
 absl::string_view RootOf(absl::string_view path) { return path.substr(0, path.find('.')); }
 
-bool IsStandardModule(absl::string_view root) { return std::find(std::begin(kStandardModules), std::end(kStandardModules), root) != std::end(kStandardModules); }
+bool IsStandardModule(absl::string_view root) {
+  return std::find(std::begin(kStandardModules), std::end(kStandardModules), root) != std::end(kStandardModules);
+}
 
 // "triton.runtime" is a namespace because "triton.runtime.jit" is a function.
 bool IsNamespace(absl::string_view path) {
@@ -55,7 +75,8 @@ bool IsNamespace(absl::string_view path) {
 void CollectGlobals(const isa::Module& module, const isa::Function& function, const isa::Region& region, absl::flat_hash_set<std::string>& names) {
   for (const isa::Inst& inst : region.body) {
     if (inst.op == Op::kGlobal) names.insert(absl::StrCat("unit:", function.unit, ".", module.strings[inst.imm]));
-    if (inst.op == Op::kConst && module.constants[inst.imm].kind == isa::Constant::Kind::kBuiltin && absl::StartsWith(module.constants[inst.imm].string_value, "unit:")) {
+    if (inst.op == Op::kConst && module.constants[inst.imm].kind == isa::Constant::Kind::kBuiltin &&
+        absl::StartsWith(module.constants[inst.imm].string_value, "unit:")) {
       names.insert(module.constants[inst.imm].string_value);
     }
     if (inst.op == Op::kMakeFunction) CollectGlobals(module, function, module.functions[inst.imm].body, names);
@@ -83,7 +104,8 @@ absl::Status Evaluator::Impl::CheckKnown(const std::string& path, Loc loc) {
   const size_t dot = path.rfind('.');
   if (root.empty()) return InvalidAt(loc, "ImportError: no file of this program is '", path, "'");
   if (dot == std::string::npos || (root != "torch" && root != "triton" && root != "libdevice")) {
-    if (!host_->BuiltinValue(*self_, std::string(root), loc).ok() && !IsNamespace(root)) return InvalidAt(loc, "ModuleNotFoundError: No module named '", root, "'");
+    if (!host_->BuiltinValue(*self_, std::string(root), loc).ok() && !IsNamespace(root))
+      return InvalidAt(loc, "ModuleNotFoundError: No module named '", root, "'");
   }
   return InvalidAt(loc, "AttributeError: module '", path.substr(0, dot), "' has no attribute '", path.substr(dot + 1), "' (docs/host.md lists what is there)");
 }
@@ -177,7 +199,8 @@ std::string Evaluator::Impl::GlobalsKey(const Value& kernel) {
       if (!global.ok()) continue;  // said where it is used, if it is
       if (global->is(ValueKind::kConstexpr) || (global->is(ValueKind::kTuple) && !global->As<ItemsPayload>()->field_names.empty())) {
         const Value& inner = Unboxed(*global);
-        absl::StrAppend(&text, "|", name, "=", Repr(*global), inner.is(ValueKind::kTuple) || inner.is(ValueKind::kList) ? absl::StrCat("#", inner.items().size()) : "");
+        absl::StrAppend(&text, "|", name, "=", Repr(*global),
+                        inner.is(ValueKind::kTuple) || inner.is(ValueKind::kList) ? absl::StrCat("#", inner.items().size()) : "");
         if (inner.is(ValueKind::kFunction)) work.push_back(inner);
       } else if (global->is(ValueKind::kFunction) || global->is(ValueKind::kJitFunction)) {
         absl::StatusOr<const FunctionPayload*> helper = UnderlyingFunction(*global, {});

@@ -12,7 +12,9 @@ namespace {
 
 enum class Part { kParameters, kModules };
 
-bool IsModule(const Impl& impl, const Value& value) { return value.is(ValueKind::kInstance) && impl.HasBase(value.As<InstancePayload>()->type, "torch.nn.Module"); }
+bool IsModule(const Impl& impl, const Value& value) {
+  return value.is(ValueKind::kInstance) && impl.HasBase(value.As<InstancePayload>()->type, "torch.nn.Module");
+}
 
 bool IsParameter(Impl& impl, const Value& value) {
   if (!value.is(ValueKind::kObject) || value.As<HostObject>()->type_name() != "torch.Tensor") return false;
@@ -21,7 +23,8 @@ bool IsParameter(Impl& impl, const Value& value) {
 }
 
 // Names with a point for each module around them, in the order of assignment.
-absl::Status Collect(Impl& impl, const Value& module, const std::string& prefix, Part part, bool deep, std::vector<std::pair<std::string, Value>>* found, Loc loc) {
+absl::Status Collect(Impl& impl, const Value& module, const std::string& prefix, Part part, bool deep, std::vector<std::pair<std::string, Value>>* found,
+                     Loc loc) {
   TILEVM_RETURN_IF_ERROR(impl.CheckStack(loc));
   const auto attributes = module.As<InstancePayload>()->attributes;
   for (const auto& [name, value] : attributes) {

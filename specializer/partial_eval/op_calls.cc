@@ -48,7 +48,8 @@ absl::string_view RowName(absl::string_view keyword) {
 }
 
 std::string ShownName(absl::string_view surface) {
-  if (surface.empty() || surface[0] == '.' || absl::StartsWith(surface, "libdevice.")) return std::string(surface.substr(surface.empty() || surface[0] != '.' ? 0 : 1));
+  if (surface.empty() || surface[0] == '.' || absl::StartsWith(surface, "libdevice."))
+    return std::string(surface.substr(surface.empty() || surface[0] != '.' ? 0 : 1));
   return absl::StrCat("tl.", surface);
 }
 
@@ -83,8 +84,8 @@ absl::StatusOr<Value> Evaluator::Impl::RunRowOp(Op op, std::vector<Value> operan
     }
     if (op == Op::kPos && operands[0].is_tensor()) return operands[0];
     if (op == Op::kPow || op == Op::kMatMul || op == Op::kPos) {
-      return InvalidAt(loc, "`", Symbol(op), "` with ", NameOfType(operands[0]), unary ? "" : absl::StrCat(" and ", NameOfType(operands[1])), ": works on constexpr values only; use ",
-                       op == Op::kMatMul ? "tl.dot" : "libdevice.pow");
+      return InvalidAt(loc, "`", Symbol(op), "` with ", NameOfType(operands[0]), unary ? "" : absl::StrCat(" and ", NameOfType(operands[1])),
+                       ": works on constexpr values only; use ", op == Op::kMatMul ? "tl.dot" : "libdevice.pow");
     }
   }
   switch (op) {
@@ -154,7 +155,8 @@ absl::StatusOr<std::vector<Value>> Evaluator::Impl::MatchOperands(Op op, absl::s
   }
   const std::string shown = ShownName(surface);
   if (next < positional.size()) {
-    return InvalidAt(loc, "TypeError: ", shown, "() takes at most ", source_order.size(), " arguments, ", positional.size(), " given; signature ", info.signature);
+    return InvalidAt(loc, "TypeError: ", shown, "() takes at most ", source_order.size(), " arguments, ", positional.size(), " given; signature ",
+                     info.signature);
   }
   for (const auto& [keyword, value] : args.keyword) {
     if (keyword == "_semantic" || keyword == "_builder" || keyword == "_generator" || keyword == "sanitize_overflow") continue;
@@ -163,7 +165,9 @@ absl::StatusOr<std::vector<Value>> Evaluator::Impl::MatchOperands(Op op, absl::s
       for (int i : source_order) {
         const absl::string_view name = info.operands[i].name;
         const bool first = i == source_order[0], second = source_order.size() > 1 && i == source_order[1];
-        const bool same = pass == 0 ? name == keyword : pass == 1 ? name == RowName(keyword) : (first && keyword == "input") || (second && (keyword == "other" || keyword == "b")) || (first && keyword == "a");
+        const bool same = pass == 0   ? name == keyword
+                          : pass == 1 ? name == RowName(keyword)
+                                      : (first && keyword == "input") || (second && (keyword == "other" || keyword == "b")) || (first && keyword == "a");
         if (same) {
           found = i;
           break;
@@ -198,7 +202,8 @@ absl::StatusOr<Value> Evaluator::Impl::CallSurface(Op op, absl::string_view surf
 }
 
 absl::StatusOr<Value> Evaluator::Impl::StaticAssert(const Value& condition, const Value& message, Loc loc) {
-  if (IsTyped(condition)) return InvalidAt(loc, "static_assert: the condition is ", NameOfType(condition), ", known only when the kernel runs; use tl.device_assert");
+  if (IsTyped(condition))
+    return InvalidAt(loc, "static_assert: the condition is ", NameOfType(condition), ", known only when the kernel runs; use tl.device_assert");
   TILEVM_ASSIGN_OR_RETURN(bool holds, Truth(condition, loc));
   if (holds) return Value::None();
   std::string text;
@@ -223,7 +228,8 @@ absl::StatusOr<Value> Evaluator::Impl::KernelMinMax(Op op, const CallArgs& args,
     TILEVM_ASSIGN_OR_RETURN(items, Iterate(items[0], loc));
   }
   if (items.empty() || (items.size() == 1 && args.positional[0].is_tensor()) || !args.keyword.empty()) {
-    return InvalidAt(loc, "TypeError: ", op == Op::kMinimum ? "min" : "max", "() in a kernel takes two or more values; use ", op == Op::kMinimum ? "tl.min" : "tl.max", " to reduce a tensor");
+    return InvalidAt(loc, "TypeError: ", op == Op::kMinimum ? "min" : "max", "() in a kernel takes two or more values; use ",
+                     op == Op::kMinimum ? "tl.min" : "tl.max", " to reduce a tensor");
   }
   Value result = items[0];
   const bool all_static = std::all_of(items.begin(), items.end(), [](const Value& item) { return item.is_static_number(); });

@@ -105,7 +105,8 @@ absl::StatusOr<Value> Float(Impl& impl, const CallArgs& args, Loc loc) {
     if (body == "inf" || body == "infinity") return Value::Float(sign * std::numeric_limits<double>::infinity());
     if (body == "nan") return Value::Float(std::numeric_limits<double>::quiet_NaN());
     double number = 0;
-    if (body.empty() || absl::StartsWith(body, "0x") || !absl::SimpleAtod(body, &number)) return InvalidAt(loc, "ValueError: could not convert string to float: ", QuoteString(value.string()));
+    if (body.empty() || absl::StartsWith(body, "0x") || !absl::SimpleAtod(body, &number))
+      return InvalidAt(loc, "ValueError: could not convert string to float: ", QuoteString(value.string()));
     return Value::Float(sign * number);
   }
   if (value.is(ValueKind::kFloat)) return value;
@@ -238,7 +239,8 @@ absl::StatusOr<Value> Chr(Impl&, const CallArgs& args, Loc loc) {
 
 absl::StatusOr<Value> Ord(Impl&, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "ord", 1, 1, loc));
-  if (!args.positional[0].is(ValueKind::kString) || args.positional[0].string().size() != 1) return InvalidAt(loc, "TypeError: ord() expected an ASCII character");
+  if (!args.positional[0].is(ValueKind::kString) || args.positional[0].string().size() != 1)
+    return InvalidAt(loc, "TypeError: ord() expected an ASCII character");
   return Value::Int(static_cast<unsigned char>(args.positional[0].string()[0]));
 }
 
@@ -301,10 +303,16 @@ absl::StatusOr<Value> Callable(Impl& impl, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "callable", 1, 1, loc));
   const Value& value = args.positional[0];
   switch (value.kind()) {
-    case ValueKind::kFunction: case ValueKind::kJitFunction: case ValueKind::kBoundMethod: case ValueKind::kBuiltin: case ValueKind::kClass: return Value::Bool(true);
+    case ValueKind::kFunction:
+    case ValueKind::kJitFunction:
+    case ValueKind::kBoundMethod:
+    case ValueKind::kBuiltin:
+    case ValueKind::kClass:
+      return Value::Bool(true);
     case ValueKind::kInstance: return Value::Bool(impl.FindInClass(value.As<InstancePayload>()->type, "__call__") != nullptr);
-    case ValueKind::kObject: return Value::Bool(dynamic_cast<PartialObject*>(value.As<HostObject>()) != nullptr || dynamic_cast<MethodWrapper*>(value.As<HostObject>()) != nullptr ||
-                                                      dynamic_cast<CacheObject*>(value.As<HostObject>()) != nullptr);
+    case ValueKind::kObject:
+      return Value::Bool(dynamic_cast<PartialObject*>(value.As<HostObject>()) != nullptr || dynamic_cast<MethodWrapper*>(value.As<HostObject>()) != nullptr ||
+                         dynamic_cast<CacheObject*>(value.As<HostObject>()) != nullptr);
     default: return Value::Bool(false);
   }
 }

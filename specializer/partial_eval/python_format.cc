@@ -305,7 +305,8 @@ absl::StatusOr<std::string> PercentFormat(absl::string_view text, const Value& v
     ++used;
     if (spec.type == 's' || spec.type == 'r') {
       TILEVM_ASSIGN_OR_RETURN(std::string piece, to_text(item, spec.type == 'r'));
-      if (out.size() + piece.size() > kMaxText) return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "MemoryError: a string of more than ", kMaxText, " bytes");
+      if (out.size() + piece.size() > kMaxText)
+        return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "MemoryError: a string of more than ", kMaxText, " bytes");
       if (spec.precision >= 0) piece.resize(std::min(piece.size(), static_cast<size_t>(spec.precision)));
       out += Pad(spec, "", piece, '>');
       continue;

@@ -79,10 +79,12 @@ absl::StatusOr<Value> SliceIndices(const Value& slice, int64_t size, Loc loc) {
 absl::StatusOr<int64_t> ToIndex(const Value& given, absl::string_view what, Loc loc) {
   const Value value = Unboxed(given);
   if (!value.is(ValueKind::kInt) && !value.is(ValueKind::kBool)) {
-    return InvalidAt(loc, "TypeError: ", what, " must be integers, not ", TypeName(value, nullptr), value.is_tensor() ? " (a value known only when the kernel runs; constexpr is wanted)" : "");
+    return InvalidAt(loc, "TypeError: ", what, " must be integers, not ", TypeName(value, nullptr),
+                     value.is_tensor() ? " (a value known only when the kernel runs; constexpr is wanted)" : "");
   }
   const absl::int128 number = value.int_value();
-  if (number < std::numeric_limits<int64_t>::min() || number > std::numeric_limits<int64_t>::max()) return InvalidAt(loc, "OverflowError: ", what, ": an integer of more than 64 bits");
+  if (number < std::numeric_limits<int64_t>::min() || number > std::numeric_limits<int64_t>::max())
+    return InvalidAt(loc, "OverflowError: ", what, ": an integer of more than 64 bits");
   return static_cast<int64_t>(number);
 }
 
@@ -233,7 +235,8 @@ absl::StatusOr<Value> Evaluator::Impl::Index(const Value& object, const Value& g
       };
       if (subscript.is(ValueKind::kSlice)) {
         TILEVM_ASSIGN_OR_RETURN(SliceBounds bounds, Resolve(*subscript.As<SlicePayload>(), size, loc));
-        if (starts.empty() && bounds.step == 1) return Value::String(text.substr(std::min(text.size(), static_cast<size_t>(bounds.start)), static_cast<size_t>(bounds.count)));
+        if (starts.empty() && bounds.step == 1)
+          return Value::String(text.substr(std::min(text.size(), static_cast<size_t>(bounds.start)), static_cast<size_t>(bounds.count)));
         std::string part;
         for (int64_t i = 0; i < bounds.count; ++i) part += character(bounds.start + i * bounds.step);
         return Value::String(std::move(part));

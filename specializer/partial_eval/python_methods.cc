@@ -158,7 +158,8 @@ absl::StatusOr<Value> JoinText(const MethodCall& c) {
   std::vector<absl::string_view> parts;
   size_t size = 0;
   for (size_t i = 0; i < items.size(); ++i) {
-    if (!items[i].is(ValueKind::kString)) return InvalidAt(c.loc, "TypeError: sequence item ", i, ": expected str instance, ", c.impl.NameOfType(items[i]), " found");
+    if (!items[i].is(ValueKind::kString))
+      return InvalidAt(c.loc, "TypeError: sequence item ", i, ": expected str instance, ", c.impl.NameOfType(items[i]), " found");
     size += items[i].string().size() + c.self.string().size();
     TILEVM_RETURN_IF_ERROR(c.impl.CheckText(size, c.loc));
     parts.push_back(items[i].string());
@@ -230,8 +231,12 @@ bool IsDigit(unsigned char ch) { return absl::ascii_isdigit(ch); }
 bool IsAlpha(unsigned char ch) { return absl::ascii_isalpha(ch); }
 bool IsAlnum(unsigned char ch) { return absl::ascii_isalnum(ch); }
 bool IsSpace(unsigned char ch) { return absl::ascii_isspace(ch); }
-absl::StatusOr<Value> IsUpper(const MethodCall& c) { return Value::Bool(c.self.string() == absl::AsciiStrToUpper(c.self.string()) && c.self.string() != absl::AsciiStrToLower(c.self.string())); }
-absl::StatusOr<Value> IsLower(const MethodCall& c) { return Value::Bool(c.self.string() == absl::AsciiStrToLower(c.self.string()) && c.self.string() != absl::AsciiStrToUpper(c.self.string())); }
+absl::StatusOr<Value> IsUpper(const MethodCall& c) {
+  return Value::Bool(c.self.string() == absl::AsciiStrToUpper(c.self.string()) && c.self.string() != absl::AsciiStrToLower(c.self.string()));
+}
+absl::StatusOr<Value> IsLower(const MethodCall& c) {
+  return Value::Bool(c.self.string() == absl::AsciiStrToLower(c.self.string()) && c.self.string() != absl::AsciiStrToUpper(c.self.string()));
+}
 
 absl::StatusOr<Value> Justify(const MethodCall& c) {
   TILEVM_RETURN_IF_ERROR(c.Check(1, 2));
@@ -580,7 +585,9 @@ absl::StatusOr<Value> BitLength(const MethodCall& c) {
   for (absl::uint128 magnitude = c.self.int_value() < 0 ? -value : value; magnitude != 0; magnitude >>= 1) ++bits;
   return Value::Int(bits);
 }
-absl::StatusOr<Value> IsIntegral(const MethodCall& c) { return Value::Bool(std::isfinite(c.self.float_value()) && c.self.float_value() == std::floor(c.self.float_value())); }
+absl::StatusOr<Value> IsIntegral(const MethodCall& c) {
+  return Value::Bool(std::isfinite(c.self.float_value()) && c.self.float_value() == std::floor(c.self.float_value()));
+}
 
 absl::StatusOr<Value> IndicesOf(const MethodCall& c) {
   TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
@@ -656,7 +663,8 @@ constexpr MethodRow kFloatMethods[] = {{"is_integer", IsIntegral}};
 constexpr MethodRow kSliceMethods[] = {{"indices", IndicesOf}};
 constexpr MethodRow kJitMethods[] = {{"run", RunKernel}, {"warmup", RunKernel}};
 constexpr MethodRow kAutogradMethods[] = {{"apply", Apply}};
-constexpr MethodRow kContextMethods[] = {{"save_for_backward", SaveForBackward}, {"mark_non_differentiable", Ignored}, {"set_materialize_grads", Ignored}, {"mark_dirty", Ignored}};
+constexpr MethodRow kContextMethods[] = {
+    {"save_for_backward", SaveForBackward}, {"mark_non_differentiable", Ignored}, {"set_materialize_grads", Ignored}, {"mark_dirty", Ignored}};
 constexpr MethodRow kConfigMethods[] = {{"all_kwargs", AllKwargs}};
 
 absl::Span<const MethodRow> MethodsOf(const Impl& impl, const Value& object) {
@@ -670,7 +678,8 @@ absl::Span<const MethodRow> MethodsOf(const Impl& impl, const Value& object) {
     case ValueKind::kFloat: return kFloatMethods;
     case ValueKind::kSlice: return kSliceMethods;
     case ValueKind::kJitFunction: return kJitMethods;
-    case ValueKind::kClass: return impl.HasBase(object, "torch.autograd.Function") ? absl::Span<const MethodRow>(kAutogradMethods) : absl::Span<const MethodRow>();
+    case ValueKind::kClass:
+      return impl.HasBase(object, "torch.autograd.Function") ? absl::Span<const MethodRow>(kAutogradMethods) : absl::Span<const MethodRow>();
     case ValueKind::kInstance: {
       const std::string name = TypeName(object, nullptr);
       if (name == "FunctionCtx") return kContextMethods;

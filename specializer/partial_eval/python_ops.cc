@@ -261,7 +261,8 @@ absl::StatusOr<Value> Evaluator::Impl::Binary(Op op, const Value& x, const Value
     return Value::String(x.string() + y.string());
   }
   if (op == Op::kMod && x.is(ValueKind::kString)) {
-    TILEVM_ASSIGN_OR_RETURN(std::string text, PercentFormat(x.string(), y, loc, [&](const Value& item, bool as_repr) { return as_repr ? ToRepr(item, loc) : ToStr(item, loc); }));
+    TILEVM_ASSIGN_OR_RETURN(std::string text,
+                            PercentFormat(x.string(), y, loc, [&](const Value& item, bool as_repr) { return as_repr ? ToRepr(item, loc) : ToStr(item, loc); }));
     return Value::String(std::move(text));
   }
   if (op == Op::kMul && (x.is(ValueKind::kString) || IsSequence(x)) && y_int) return Repeat(x, y, loc);
@@ -273,7 +274,11 @@ absl::StatusOr<Value> Evaluator::Impl::Binary(Op op, const Value& x, const Value
     return x.is(ValueKind::kTuple) ? Value::Tuple(std::move(items)) : Value::List(std::move(items));
   }
   if (x.is(ValueKind::kSet) && y.is(ValueKind::kSet)) {
-    const char* method = op == Op::kBitOr ? "union" : op == Op::kBitAnd ? "intersection" : op == Op::kSub ? "difference" : op == Op::kBitXor ? "symmetric_difference" : nullptr;
+    const char* method = op == Op::kBitOr    ? "union"
+                         : op == Op::kBitAnd ? "intersection"
+                         : op == Op::kSub    ? "difference"
+                         : op == Op::kBitXor ? "symmetric_difference"
+                                             : nullptr;
     if (method != nullptr) return CallPythonMethod(x, method, CallArgs{{y}, {}}, loc);
   }
   if (op == Op::kBitOr && x.is(ValueKind::kDict) && y.is(ValueKind::kDict)) {

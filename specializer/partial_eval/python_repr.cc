@@ -143,7 +143,9 @@ absl::StatusOr<std::string> Evaluator::Impl::ToStr(const Value& value, Loc loc) 
       const Value args = attribute;
       if (args.items().empty()) return std::string();
       TILEVM_RETURN_IF_ERROR(CheckStack(loc));
-      return args.items().size() == 1 ? ToStr(args.items()[0], loc) : ToRepr(args, loc);
+      if (args.items().size() != 1) return ToRepr(args, loc);
+      const bool key = instance->type.is(ValueKind::kBuiltin) && instance->type.string() == "builtins.KeyError";
+      return key ? ToRepr(args.items()[0], loc) : ToStr(args.items()[0], loc);
     }
     return ToRepr(value, loc);
   }

@@ -50,7 +50,8 @@ absl::StatusOr<Value> Jit(Impl&, const CallArgs& args, Loc loc) {
 absl::StatusOr<Value> Wrap(const CallArgs& args, JitWrapper::Kind kind, absl::string_view name, Loc loc) {
   // The decorator's own arguments came by keyword; the kernel is the last positional one.
   if (args.positional.empty() || !args.positional.back().is(ValueKind::kJitFunction)) {
-    return InvalidAt(loc, "TypeError: ", name, " is applied to a ", args.positional.empty() ? "nothing" : TypeName(args.positional.back(), nullptr), ", wanted a @triton.jit function");
+    return InvalidAt(loc, "TypeError: ", name, " is applied to a ", args.positional.empty() ? "nothing" : TypeName(args.positional.back(), nullptr),
+                     ", wanted a @triton.jit function");
   }
   auto jit = std::make_shared<JitPayload>(*args.positional.back().As<JitPayload>());
   jit->wrappers.push_back({kind, DictOf(args)});
@@ -166,7 +167,8 @@ absl::StatusOr<Value> MakeRange(Impl& impl, const CallArgs& args, absl::string_v
       bounds.push_back(value);
     } else if (keyword == "arg2" && bounds.size() == 1) {
       bounds.push_back(value);
-    } else if (hints && (keyword == "num_stages" || keyword == "loop_unroll_factor" || keyword == "disallow_acc_multi_buffer" || keyword == "flatten" || keyword == "warp_specialize" || keyword == "disable_licm")) {
+    } else if (hints && (keyword == "num_stages" || keyword == "loop_unroll_factor" || keyword == "disallow_acc_multi_buffer" || keyword == "flatten" ||
+                         keyword == "warp_specialize" || keyword == "disable_licm")) {
       range->hints.emplace_back(keyword, Unboxed(value));
     } else if (!impl.builtin_in_kernel() || hints) {  // Triton ignores keywords on plain range in a kernel
       return InvalidAt(loc, "TypeError: ", name, "() got an unexpected keyword argument '", keyword, "'");
@@ -182,7 +184,8 @@ absl::StatusOr<Value> MakeRange(Impl& impl, const CallArgs& args, absl::string_v
     if (bound->is(ValueKind::kBool)) *bound = Value::Int(bound->int_value());
     if (bound->is(ValueKind::kInt)) continue;
     if (bound->is_tensor() && !is_static) continue;
-    return InvalidAt(loc, "TypeError: ", name, ": '", impl.NameOfType(*bound), "' cannot be interpreted as an integer", bound->is_tensor() ? "; its bounds must be constexpr" : "");
+    return InvalidAt(loc, "TypeError: ", name, ": '", impl.NameOfType(*bound), "' cannot be interpreted as an integer",
+                     bound->is_tensor() ? "; its bounds must be constexpr" : "");
   }
   if (range->step.is(ValueKind::kInt) && range->step.int_value() == 0) return InvalidAt(loc, "ValueError: range() arg 3 must not be zero");
   return Value::Shared(ValueKind::kRange, std::move(range));
@@ -200,7 +203,8 @@ absl::StatusOr<Value> PointerType(Impl& impl, const CallArgs& args, Loc loc) {
 absl::StatusOr<Value> BlockType(Impl& impl, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "tl.block_type", 2, 2, loc, {"element_ty", "shape"}));
   const Value element = Unboxed(Argument(args, 0, "element_ty"));
-  if (!element.is(ValueKind::kDType) && !element.is(ValueKind::kPointerType)) return InvalidAt(loc, "tl.block_type: the element type is ", impl.NameOfType(element), ", wanted a dtype");
+  if (!element.is(ValueKind::kDType) && !element.is(ValueKind::kPointerType))
+    return InvalidAt(loc, "tl.block_type: the element type is ", impl.NameOfType(element), ", wanted a dtype");
   TILEVM_ASSIGN_OR_RETURN(std::vector<Value> extents, impl.Iterate(Argument(args, 1, "shape"), loc));
   auto type = std::make_shared<BlockTypePayload>();
   type->type.elem = {element.dtype(), element.is(ValueKind::kPointerType)};
@@ -260,8 +264,8 @@ constexpr BuiltinRow kRows[] = {
 absl::Span<const BuiltinRow> TritonBuiltins() { return kRows; }
 
 std::string NormalizePath(absl::string_view path) {
-  for (absl::string_view prefix : {"triton.language.extra.cuda.libdevice.", "triton.language.extra.libdevice.", "triton.language.extra.hip.libdevice.", "triton.language.libdevice.",
-                                   "triton.language.math.libdevice."}) {
+  for (absl::string_view prefix : {"triton.language.extra.cuda.libdevice.", "triton.language.extra.libdevice.", "triton.language.extra.hip.libdevice.",
+                                   "triton.language.libdevice.", "triton.language.math.libdevice."}) {
     if (absl::StartsWith(path, prefix)) return absl::StrCat("libdevice.", path.substr(prefix.size()));
   }
   for (absl::string_view prefix : {"triton.language.math.", "triton.language.core.", "triton.language.standard.", "triton.language.random."}) {

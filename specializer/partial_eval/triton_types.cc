@@ -105,7 +105,8 @@ absl::StatusOr<Value> CallTypeMethod(const Value& type, absl::string_view name, 
   }
   if (type.is(ValueKind::kBlockType)) {
     if (name == "get_block_shapes") return TypeAttribute(type, "shape", loc);
-    if (name == "with_element_ty" && args.positional.size() == 1 && (args.positional[0].is(ValueKind::kDType) || args.positional[0].is(ValueKind::kPointerType))) {
+    if (name == "with_element_ty" && args.positional.size() == 1 &&
+        (args.positional[0].is(ValueKind::kDType) || args.positional[0].is(ValueKind::kPointerType))) {
       auto payload = std::make_shared<BlockTypePayload>(*type.As<BlockTypePayload>());
       payload->type.elem = {args.positional[0].dtype(), args.positional[0].is(ValueKind::kPointerType)};
       return Value::Shared(ValueKind::kBlockType, std::move(payload));

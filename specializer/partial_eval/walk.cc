@@ -21,7 +21,8 @@ bool IsBranching(Op op) {
 void Scan(const isa::Module& module, const isa::Region& region, bool nested, FunctionInfo& info) {
   for (const isa::Inst& inst : region.body) {
     if (inst.op == Op::kReturn && nested) info.has_nested_return = true;
-    if (inst.op == Op::kConst && module.constants[inst.imm].kind == isa::Constant::Kind::kBuiltin && module.constants[inst.imm].string_value == "tilevm.generator") {
+    if (inst.op == Op::kConst && module.constants[inst.imm].kind == isa::Constant::Kind::kBuiltin &&
+        module.constants[inst.imm].string_value == "tilevm.generator") {
       info.is_generator = true;
     }
     for (isa::Reg reg : inst.results) {
@@ -116,8 +117,9 @@ absl::StatusOr<Value> Evaluator::Impl::Read(Frame& frame, isa::Reg reg, Loc loc)
     const auto* unbound = value.As<UnboundPayload>();
     absl::Status status = InvalidAt(loc, "NameError: name '", unbound->name, "' is not defined here",
                                     frame.kernel ? ": it is assigned only inside a branch or a loop, or not at all on this path" : "");
-    return unbound->loc.known() && !(unbound->loc == loc) ? WithNote(std::move(status), unbound->loc, absl::StrCat("'", unbound->name, "' has no value after this"))
-                                                          : status;
+    return unbound->loc.known() && !(unbound->loc == loc)
+               ? WithNote(std::move(status), unbound->loc, absl::StrCat("'", unbound->name, "' has no value after this"))
+               : status;
   }
   if (frame.kernel && value.is(ValueKind::kConstexpr)) return value.As<BoxPayload>()->inner;
   return value;
@@ -230,10 +232,12 @@ absl::Status Evaluator::Impl::RunInst(Frame& frame, const isa::Inst& inst, std::
       TILEVM_ASSIGN_OR_RETURN(Value value, read(0));
       if (frame.kernel) {
         if (value.is_tensor()) {
-          return InvalidAt(inst.loc, "'", String(inst.imm), "' is annotated tl.constexpr, but its value is ", NameOfType(value), ", known only when the kernel runs");
+          return InvalidAt(inst.loc, "'", String(inst.imm), "' is annotated tl.constexpr, but its value is ", NameOfType(value),
+                           ", known only when the kernel runs");
         }
         for (const isa::Param& param : frame.function->params) {
-          if (param.name == String(inst.imm)) return WithNote(InvalidAt(inst.loc, "'", param.name, "' is already defined; a constexpr cannot be reassigned"), param.loc, "it is a parameter");
+          if (param.name == String(inst.imm))
+            return WithNote(InvalidAt(inst.loc, "'", param.name, "' is already defined; a constexpr cannot be reassigned"), param.loc, "it is a parameter");
         }
         for (const auto& [name, by] : frame.bound) {
           if (name != inst.imm || by == &inst) continue;
@@ -371,7 +375,9 @@ absl::Status Evaluator::Impl::RunInst(Frame& frame, const isa::Inst& inst, std::
     case Op::kSetItem: case Op::kDelItem: {
       TILEVM_ASSIGN_OR_RETURN(Value object, read(0));
       TILEVM_ASSIGN_OR_RETURN(Value subscript, read(1));
-      if (frame.kernel) return InvalidAt(inst.loc, "items cannot be assigned in a kernel; ", NameOfType(object), " never changes. Use tl.store for memory, tl.where for a tile");
+      if (frame.kernel)
+        return InvalidAt(inst.loc, "items cannot be assigned in a kernel; ", NameOfType(object),
+                         " never changes. Use tl.store for memory, tl.where for a tile");
       if (inst.op == Op::kDelItem) return DeleteItem(object, subscript, inst.loc);
       TILEVM_ASSIGN_OR_RETURN(Value value, read(2));
       return SetItem(object, subscript, value, inst.loc);

@@ -274,6 +274,8 @@ says out "stars are found"
 check "no more memory than said" 1 "$tilevm" run "$examples/vector_add.py" --max-memory 1M
 says err "MemoryError: with a tensor of 40000000 bytes the program's tensors take more than 1 MiB"
 check "no more memory for arguments" 1 "$tilevm" run "$examples/vector_add.py" add_kernel "x_ptr=zeros(1000000)" --grid 1 --max-memory 1M
+check "no threads" 2 "$tilevm" run "$examples/vector_add.py" --threads -1
+says err "'-1' is no number from 0 on"
 check "no size" 2 "$tilevm" run "$examples/vector_add.py" --max-memory much
 says err "'much' is no size such as 512M or 8G"
 

@@ -52,16 +52,18 @@ int Info(const Flags& flags) {
     using nlohmann::ordered_json;
     ordered_json out = {{"file", flags.file}, {"identity", info->identity.ToHex()}, {"format", absl::StrCat(info->major_version, ".", info->minor_version)},
                         {"bytes", info->file_bytes}, {"sections", ordered_json::array()}, {"functions", ordered_json::array()}, {"kernels", ordered_json::array()}};
-    for (const isa::TbcSection& s : info->sections) out["sections"].push_back({{"name", s.name}, {"offset", s.offset}, {"bytes", s.length}, {"skippable", s.skippable}});
+    for (const isa::TbcSection& s : info->sections)
+      out["sections"].push_back({{"name", s.name}, {"offset", s.offset}, {"bytes", s.length}, {"skippable", s.skippable}});
     for (const isa::TbcFunctionInfo& f : info->functions) {
       out["functions"].push_back({{"name", f.name}, {"kind", std::string(KindName(f.kind))}, {"code_bytes", f.code_bytes}});
     }
-    for (const KernelInfo& k : kernels) out["kernels"].push_back({{"name", k.name}, {"params", k.params}, {"constexprs", k.constexprs}, {"autotuned", k.autotuned}});
+    for (const KernelInfo& k : kernels)
+      out["kernels"].push_back({{"name", k.name}, {"params", k.params}, {"constexprs", k.constexprs}, {"autotuned", k.autotuned}});
     std::printf("%s\n", out.dump(2, ' ', false, ordered_json::error_handler_t::replace).c_str());
     return kOk;
   }
-  std::printf("%s: %s%llu bytes, format %d.%d\nidentity %s\n", flags.file.c_str(), is_tbc ? "" : "as bytecode ", static_cast<unsigned long long>(info->file_bytes),
-              info->major_version, info->minor_version, info->identity.ToHex().c_str());
+  std::printf("%s: %s%llu bytes, format %d.%d\nidentity %s\n", flags.file.c_str(), is_tbc ? "" : "as bytecode ",
+              static_cast<unsigned long long>(info->file_bytes), info->major_version, info->minor_version, info->identity.ToHex().c_str());
   std::printf("\nsections\n");
   for (const isa::TbcSection& s : info->sections) {
     std::printf("  %-16s %8llu bytes at %llu%s%s\n", s.name.c_str(), static_cast<unsigned long long>(s.length), static_cast<unsigned long long>(s.offset),

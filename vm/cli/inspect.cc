@@ -97,12 +97,16 @@ void AddInspect(CLI::App& app, int* exit_code) {
   CLI::App* verb = app.add_subcommand("inspect", "Print a program after a stage, from the open bytecode to machine code");
   verb->add_option("FILE", flags->file, "a .py, .tasm or .tbc")->required();
   verb->add_option("KERNEL", flags->rest, "the kernel and its arguments; a type such as ptr<f32> or 'zeros(16)' stands for a tensor");
-  verb->add_option("--stage", flags->stage, "open, typed (before all passes), a pass (the last one is what both engines begin with), plan (what the CPU engine runs), layout, pipeline, slice, cuda, ptx, sass or resources");
-  verb->add_flag("--remarks", flags->remarks, "instead of a stage: which path each load, store and dot takes on the GPU, and what stands against the better one");
+  verb->add_option("--stage", flags->stage,
+                   "open, typed (before all passes), a pass (the last one is what both engines begin with), plan (what the CPU engine runs), layout, pipeline, "
+                   "slice, cuda, ptx, sass or resources");
+  verb->add_flag("--remarks", flags->remarks,
+                 "instead of a stage: which path each load, store and dot takes on the GPU, and what stands against the better one");
   verb->add_option("--arch", flags->arch, "the GPU to generate for: sm_80, sm_86, sm_89, sm_90a, sm_100a, sm_120a (that of this machine, else sm_90a)");
   verb->add_option("-I,--import-dir", flags->import_dirs, "a folder where imported files are looked for")->allow_extra_args(false);
-  verb->footer("Example:\n"
-               "  tilevm inspect vector_add.py --stage typed add_kernel x_ptr='ptr<f32>' y_ptr='ptr<f32>' output_ptr='ptr<f32>' n_elements=98432 BLOCK_SIZE=1024");
+  verb->footer(
+      "Example:\n"
+      "  tilevm inspect vector_add.py --stage typed add_kernel x_ptr='ptr<f32>' y_ptr='ptr<f32>' output_ptr='ptr<f32>' n_elements=98432 BLOCK_SIZE=1024");
   verb->callback([flags, exit_code] { *exit_code = Inspect(*flags); });
 }
 

@@ -65,7 +65,8 @@ std::string WhatThereIs(Program& program, const std::string& file) {
   const std::vector<std::string> functions = program.HostFunctions();
   if (kernels.empty() && functions.empty()) return "";
   for (const std::string& f : functions) absl::StrAppend(&text, "\n  host function  ", f, "    tilevm run ", file, " ", f, " x='randn(128, 1000)'");
-  for (const KernelInfo& k : kernels) absl::StrAppend(&text, "\n  kernel         ", Signature(k), "    tilevm run ", file, " ", k.name, " --grid N name=value ...");
+  for (const KernelInfo& k : kernels)
+    absl::StrAppend(&text, "\n  kernel         ", Signature(k), "    tilevm run ", file, " ", k.name, " --grid N name=value ...");
   return text;
 }
 
@@ -101,7 +102,9 @@ class Runner {
     options.tuning = flags_.no_tune ? host::Tuning::kNever : flags_.tune ? host::Tuning::kAlways : host::Tuning::kWhenNeeded;
     absl::StatusOr<std::shared_ptr<Engine>> opened = Engine::Open(options);
     if (absl::IsInvalidArgument(opened.status())) return Misuse(absl::StrCat("--device ", flags_.device.device, ": ", opened.status().message()));
-    if (!opened.ok()) return Fail(absl::Status(opened.status().code(), absl::StrCat("--device ", flags_.device.device, ": ", opened.status().message(), "; --device cpu runs the same file")));
+    if (!opened.ok())
+      return Fail(absl::Status(opened.status().code(),
+                               absl::StrCat("--device ", flags_.device.device, ": ", opened.status().message(), "; --device cpu runs the same file")));
     std::shared_ptr<Engine> engine = *std::move(opened);
     if (flags_.tune && engine->device() == nullptr) return Misuse("tune measures on a GPU: --device cpu has nothing to tune");
     LoadOptions load;
@@ -194,7 +197,8 @@ class Runner {
       const bool several = result.is(ValueKind::kTuple) || result.is(ValueKind::kList);
       const std::vector<Value> results = several ? result.items().ToVector() : std::vector<Value>{result};
       for (size_t i = 0; i < results.size(); ++i) report_.values.emplace_back(several ? absl::StrCat("result[", i, "]") : "result", results[i]);
-      if (result_paths_.size() > results.size()) return absl::InvalidArgumentError(absl::StrCat(name, " gave ", results.size(), " results, -o names ", result_paths_.size()));
+      if (result_paths_.size() > results.size())
+        return absl::InvalidArgumentError(absl::StrCat(name, " gave ", results.size(), " results, -o names ", result_paths_.size()));
       for (size_t i = 0; i < result_paths_.size(); ++i) TILEVM_RETURN_IF_ERROR(SaveTensor(results[i], result_paths_[i]));
     }
     for (const auto& [argument, path] : argument_paths_) {
@@ -243,13 +247,20 @@ class Runner {
 
 namespace {
 
+std::string NotNegative(const std::string& text) {
+  int64_t number = 0;
+  return absl::SimpleAtoi(text, &number) && number >= 0 ? "" : absl::StrCat("'", text, "' is no number from 0 on");
+}
+
 // What `run` and `tune` have in common.
 CLI::App* AddVerb(CLI::App& app, const char* name, const char* text, const std::shared_ptr<RunFlags>& flags, int* exit_code) {
   CLI::App* verb = app.add_subcommand(name, text);
   verb->add_option("FILE", flags->file, "Triton source (.py), assembly (.tasm) or bytecode (.tbc)")->required();
   verb->add_option("FUNCTION", flags->rest, "a function of the file and its arguments: name=1024, name=f16, name=@x.npy, name='randn(128, 1000, f16, seed=1)'");
   verb->add_option("--grid", flags->grid, "programs to launch a kernel with: 'cdiv(n, BLOCK), 1'");
-  verb->add_option("-o,--output", flags->outputs, "NAME=FILE.npy saves an argument after the run, FILE.npy what the host function returns")->check(HasName)->allow_extra_args(false);
+  verb->add_option("-o,--output", flags->outputs, "NAME=FILE.npy saves an argument after the run, FILE.npy what the host function returns")
+      ->check(HasName)
+      ->allow_extra_args(false);
   AddDeviceFlags(*verb, flags->device);
   verb->add_option("--seed", flags->seed, "of random tensors without a seed of their own (0)");
   verb->add_option("-I,--import-dir", flags->import_dirs, "a folder where imported files are looked for")->allow_extra_args(false);
@@ -265,8 +276,11 @@ void AddTune(CLI::App& app, int* exit_code) {
   auto flags = std::make_shared<RunFlags>();
   flags->tune = true;
   flags->device.device = "cuda";
-  CLI::App* verb = AddVerb(app, "tune", "Run as `run` does on a GPU, timing all configurations of autotuned kernels anew; the results are kept", flags, exit_code);
-  verb->get_option("--output")->description("FILE.tbc saves the program as bytecode with the results, for `run` and prepared launches on such a GPU; FILE.npy and NAME=FILE.npy as for run");
+  CLI::App* verb =
+      AddVerb(app, "tune", "Run as `run` does on a GPU, timing all configurations of autotuned kernels anew; the results are kept", flags, exit_code);
+  verb->get_option("--output")
+      ->description(
+          "FILE.tbc saves the program as bytecode with the results, for `run` and prepared launches on such a GPU; FILE.npy and NAME=FILE.npy as for run");
   verb->footer("Examples:\n  tilevm tune matmul_autotune.py\n  tilevm tune matmul_autotune.py -o matmul.tbc");
 }
 
@@ -278,11 +292,10 @@ void AddRun(CLI::App& app, int* exit_code) {
   verb->add_flag("--check", flags->check, "find out-of-bounds accesses, races and uninitialised reads; exit code 3 if there are any");
   verb->add_flag("--poison-masked", flags->poison_masked, "masked-off lanes of a load without `other` are NaN or 0xAA bytes instead of 0");
   verb->add_flag("--stats", flags->stats, "print times and rates");
-  verb->add_option("--threads", flags->threads, "threads of the CPU engine (0: one for each core)")->check(CLI::NonNegativeNumber);
-  verb->add_option("--max-ops", flags->max_ops, "stop a launch after so many instructions (0: no limit)")->check(CLI::NonNegativeNumber);
-  verb->add_option("--max-memory", flags->max_memory, "what tensors may take in all, such as 512M or 8G (7/8 of the machine's memory)")->check([](const std::string& text) {
-    return Bytes(text) > 0 ? std::string() : absl::StrCat("'", text, "' is no size such as 512M or 8G");
-  });
+  verb->add_option("--threads", flags->threads, "threads of the CPU engine (0: one for each core)")->check(NotNegative);
+  verb->add_option("--max-ops", flags->max_ops, "stop a launch after so many instructions (0: no limit)")->check(NotNegative);
+  verb->add_option("--max-memory", flags->max_memory, "what tensors may take in all, such as 512M or 8G (7/8 of the machine's memory)")
+      ->check([](const std::string& text) { return Bytes(text) > 0 ? std::string() : absl::StrCat("'", text, "' is no size such as 512M or 8G"); });
   verb->footer("Examples:\n"
                "  tilevm run vector_add.py\n"
                "  tilevm run fused_softmax.py softmax x='randn(1823, 781, seed=1)' -o y.npy\n"

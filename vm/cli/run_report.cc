@@ -42,7 +42,8 @@ std::string ChecksText(const host::HostWorld& world) {
 void PrintStats(const RunReport& report) {
   std::fprintf(stderr, "load %.0f us\n", report.load_us);
   for (const host::LaunchRecord& r : report.world->launches()) {
-    std::string line = absl::StrFormat("%s: %d programs, compile %.0f us, run %.0f us%s", r.kernel, r.programs, r.compile_us, r.run_us, r.on_device ? " on the GPU" : "");
+    std::string line =
+        absl::StrFormat("%s: %d programs, compile %.0f us, run %.0f us%s", r.kernel, r.programs, r.compile_us, r.run_us, r.on_device ? " on the GPU" : "");
     if (r.run_us > 0) absl::StrAppendFormat(&line, ", %.2f GB/s of argument bytes", static_cast<double>(r.bytes) / r.run_us * 1e-3);
     if (!r.config.empty()) absl::StrAppend(&line, ", config ", r.config);
     std::fprintf(stderr, "%s\n", line.c_str());
@@ -122,7 +123,13 @@ void PrintJson(const RunReport& report) {
   ordered_json launches = ordered_json::array();
   if (report.world != nullptr) {
     for (const host::LaunchRecord& r : report.world->launches()) {
-      ordered_json launch = {{"kernel", r.kernel}, {"device", r.on_device ? "cuda" : "cpu"}, {"programs", r.programs}, {"compile_us", r.compile_us}, {"run_us", r.run_us}, {"bytes", r.bytes}, {"ops", r.ops}};
+      ordered_json launch = {{"kernel", r.kernel},
+                             {"device", r.on_device ? "cuda" : "cpu"},
+                             {"programs", r.programs},
+                             {"compile_us", r.compile_us},
+                             {"run_us", r.run_us},
+                             {"bytes", r.bytes},
+                             {"ops", r.ops}};
       if (!r.config.empty()) launch["config"] = r.config;
       launches.push_back(launch);
     }

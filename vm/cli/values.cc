@@ -96,7 +96,8 @@ std::optional<Recipe> SplitRecipe(absl::string_view text) {
   }
   for (std::string& part : SplitTop(text.substr(open + 1, text.size() - open - 2))) {
     const size_t equals = part.find('=');
-    if (equals != std::string::npos && equals > 0 && absl::c_all_of(part.substr(0, equals), [](char c) { return absl::ascii_isalpha(static_cast<unsigned char>(c)); })) {
+    if (equals != std::string::npos && equals > 0 &&
+        absl::c_all_of(part.substr(0, equals), [](char c) { return absl::ascii_isalpha(static_cast<unsigned char>(c)); })) {
       recipe.keyword.emplace_back(part.substr(0, equals), part.substr(equals + 1));
     } else {
       recipe.positional.push_back(std::move(part));
@@ -194,9 +195,11 @@ absl::StatusOr<Value> RunRecipe(const Recipe& recipe, const std::vector<NamedVal
       TILEVM_ASSIGN_OR_RETURN(value, Number(part));
     } else {
       absl::StatusOr<int64_t> extent = EvaluateExpression(part, lookup);
-      const bool word = !part.empty() && absl::c_all_of(part, [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; });
+      const bool word =
+          !part.empty() && absl::c_all_of(part, [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; });
       if (!extent.ok() && word) {
-        return absl::InvalidArgumentError(absl::StrCat(recipe.name, ": '", part, "' is neither a dtype (f32, f16, bf16, i64, ...) nor an integer argument given before"));
+        return absl::InvalidArgumentError(
+            absl::StrCat(recipe.name, ": '", part, "' is neither a dtype (f32, f16, bf16, i64, ...) nor an integer argument given before"));
       }
       TILEVM_RETURN_IF_ERROR(extent.status());
       shape.push_back(*extent);
@@ -212,7 +215,8 @@ absl::StatusOr<Value> RunRecipe(const Recipe& recipe, const std::vector<NamedVal
   }
   const bool random = name == "randn" || name == "rand" || name == "randint";
   const DType type = dtype.value_or(name == "randint" ? DType::kI64 : DType::kF32);
-  if ((name == "randn" || name == "rand") && !isa::IsFloat(type)) return absl::InvalidArgumentError(absl::StrCat(name, " wants a floating point dtype, not ", isa::Name(type)));
+  if ((name == "randn" || name == "rand") && !isa::IsFloat(type))
+    return absl::InvalidArgumentError(absl::StrCat(name, " wants a floating point dtype, not ", isa::Name(type)));
   TILEVM_ASSIGN_OR_RETURN(Tensor t, Tensor::Make(type, shape, name == "empty" ? host::Fill::kUninitialised : host::Fill::kZero));
   const uint64_t stream = seed.value_or(generator.seed);
   const uint64_t draw = !random || seed.has_value() ? 0 : generator.calls++;

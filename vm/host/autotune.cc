@@ -112,7 +112,8 @@ absl::StatusOr<std::vector<Value>> PrunedConfigs(Evaluator& evaluator, const isa
       for (size_t i = 0; i < configs.size(); ++i) {
         TILEVM_ASSIGN_OR_RETURN(Keywords extra, ConfigKeywords(evaluator, configs[i], loc));
         CallArgs args;
-        for (size_t p = 0; p < call.positional.size() && p < function.params.size(); ++p) args.keyword.emplace_back(function.params[p].name, call.positional[p]);
+        for (size_t p = 0; p < call.positional.size() && p < function.params.size(); ++p)
+          args.keyword.emplace_back(function.params[p].name, call.positional[p]);
         for (const auto& [name, value] : call.keyword) SetKeyword(args, name, value);
         for (const auto& [name, value] : extra) SetKeyword(args, name, value);
         TILEVM_ASSIGN_OR_RETURN(Value time, evaluator.Call(model, args, loc));

@@ -17,9 +17,26 @@ using specializer::ValueKind;
 
 // Options of a launch. Those that steer a GPU only are accepted and have no meaning on the CPU engine.
 constexpr absl::string_view kIgnoredOptions[] = {
-    "enable_fp_fusion", "launch_cooperative_grid", "launch_pdl", "extern_libs", "stream", "num_cpu_threads", "num_threads", "num_buffers_warp_spec",
-    "num_consumer_groups", "reg_dec_producer", "reg_inc_consumer", "max_num_imprecise_acc_default", "sanitize_overflow", "ir_override", "enable_warp_specialization",
-    "instrumentation_mode", "ptx_options", "launch_metadata", "maxRegAutoWS", "minRegAutoWS",
+    "enable_fp_fusion",
+    "launch_cooperative_grid",
+    "launch_pdl",
+    "extern_libs",
+    "stream",
+    "num_cpu_threads",
+    "num_threads",
+    "num_buffers_warp_spec",
+    "num_consumer_groups",
+    "reg_dec_producer",
+    "reg_inc_consumer",
+    "max_num_imprecise_acc_default",
+    "sanitize_overflow",
+    "ir_override",
+    "enable_warp_specialization",
+    "instrumentation_mode",
+    "ptx_options",
+    "launch_metadata",
+    "maxRegAutoWS",
+    "minRegAutoWS",
 };
 
 absl::Status SetOption(absl::string_view name, const Value& value, BoundCall& bound, Loc loc, bool& known) {
@@ -29,7 +46,8 @@ absl::Status SetOption(absl::string_view name, const Value& value, BoundCall& bo
     if (!value.is(ValueKind::kInt)) return InvalidAt(loc, "launch option ", name, " must be an int, not ", specializer::TypeName(value, nullptr));
     const absl::int128 v = value.int_value();
     if (v < 0 || v > most || (power_of_two && (v < 1 || (v & (v - 1)) != 0))) {
-      return InvalidAt(loc, "launch option ", name, " is ", specializer::Str(value), "; ", power_of_two ? "a power of two" : "a number", " up to ", most, " is wanted");
+      return InvalidAt(loc, "launch option ", name, " is ", specializer::Str(value), "; ", power_of_two ? "a power of two" : "a number", " up to ", most,
+                       " is wanted");
     }
     target = static_cast<int>(v);
     return absl::OkStatus();
@@ -195,7 +213,8 @@ absl::StatusOr<ArgSpec> SpecOf(const Value& value, const Rules& rules, Loc loc) 
       break;
     default: break;
   }
-  return InvalidAt(loc, "argument ", rules.name, " is a ", specializer::TypeName(value, nullptr), ", which a kernel cannot take; numbers, tensors, None, tuples of them, "
+  return InvalidAt(loc, "argument ", rules.name, " is a ", specializer::TypeName(value, nullptr),
+                   ", which a kernel cannot take; numbers, tensors, None, tuples of them, "
                    "and constexpr parameters are possible");
 }
 
@@ -254,7 +273,8 @@ absl::StatusOr<BoundCall> Bind(Evaluator& evaluator, const Value& kernel, const 
       if (!bound.args[p].absent()) return InvalidAt(loc, function->name, ": argument '", name, "' is given twice");
       bound.args[p] = value;
       // A parameter called num_warps is both.
-      if (name == "num_warps" || name == "num_stages" || name == "num_ctas" || name == "maxnreg") TILEVM_RETURN_IF_ERROR(SetOption(name, value, bound, loc, known));
+      if (name == "num_warps" || name == "num_stages" || name == "num_ctas" || name == "maxnreg")
+        TILEVM_RETURN_IF_ERROR(SetOption(name, value, bound, loc, known));
       continue;
     }
     TILEVM_RETURN_IF_ERROR(SetOption(name, value, bound, loc, known));
@@ -292,7 +312,8 @@ absl::StatusOr<specializer::SpecializationKey> SpecializationOf(const Value& ker
       }
       if (value.is(ValueKind::kConstexpr)) value = value.As<specializer::BoxPayload>()->inner;
       if (HoldsTensor(value)) {
-        return WithNote(InvalidAt(loc, bound.function->name, ": argument ", param.name, " is a tensor, the parameter is a tl.constexpr"), param.loc, "the parameter");
+        return WithNote(InvalidAt(loc, bound.function->name, ": argument ", param.name, " is a tensor, the parameter is a tl.constexpr"), param.loc,
+                        "the parameter");
       }
       key.args.push_back(Static(std::move(value)));
       continue;

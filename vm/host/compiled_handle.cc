@@ -55,8 +55,11 @@ class CompiledHandle : public specializer::HostObject {
       if (name == "n_max_threads") return Value::Int(1024);
       if (name == "asm") return Value::Shared(ValueKind::kObject, std::make_shared<Assembly>(resources.cubin));
       return host::Record::Make("metadata", absl::StrCat("<metadata of ", name_, ">"),
-                                {{"shared", Value::Int(resources.shared_bytes)}, {"num_warps", Value::Int(options_.num_warps)}, {"num_stages", Value::Int(options_.num_stages)},
-                                 {"num_ctas", Value::Int(options_.num_ctas)}, {"name", Value::String(name_)}});
+                                {{"shared", Value::Int(resources.shared_bytes)},
+                                 {"num_warps", Value::Int(options_.num_warps)},
+                                 {"num_stages", Value::Int(options_.num_stages)},
+                                 {"num_ctas", Value::Int(options_.num_ctas)},
+                                 {"name", Value::String(name_)}});
     }
     return HostObject::GetAttr(evaluator, name, loc);
   }

@@ -53,7 +53,8 @@ Buffer BufferOf(Storage& storage, DType dtype, std::string name, bool checked, b
 
 absl::StatusOr<Arg> ScalarArg(const Value& value, isa::ElemType elem, absl::string_view name, Loc loc) {
   if (elem.pointer || !value.is_static_number()) {
-    return ErrorAt(loc, absl::StatusCode::kInternal, "argument ", name, " is ", specializer::TypeName(value, nullptr), ", the compiled kernel wants ", isa::ToString(elem));
+    return ErrorAt(loc, absl::StatusCode::kInternal, "argument ", name, " is ", specializer::TypeName(value, nullptr), ", the compiled kernel wants ",
+                   isa::ToString(elem));
   }
   if (isa::IsFloat(elem.dtype)) {
     return Arg::Float(elem.dtype, value.is(ValueKind::kFloat) ? value.float_value() : static_cast<double>(value.int_value()));
@@ -163,7 +164,8 @@ absl::StatusOr<Value> HostWorld::Launch(Evaluator& evaluator, const Value& kerne
     record.config = variant.config;
     record.compile_us = fresh ? (*compiled)->compile_us : 0;
     if (fresh && options_.log) {
-      options_.log(absl::StrCat("compiled ", record.kernel, variant.config.empty() ? "" : " with ", variant.config, " in ", static_cast<int64_t>(record.compile_us), " us"));
+      options_.log(absl::StrCat("compiled ", record.kernel, variant.config.empty() ? "" : " with ", variant.config, " in ",
+                                static_cast<int64_t>(record.compile_us), " us"));
     }
     RememberConfig(kernel, variant);
     const Value handle = MakeCompiledHandle(kernel, bound, *compiled);
@@ -186,7 +188,8 @@ absl::Status HostWorld::RunCompiled(const CompiledKernel& compiled, const BoundC
   TILEVM_ASSIGN_OR_RETURN(PreparedRun run, PrepareArguments(compiled.kernel, bound, options_.run.checked, loc, options_.device != nullptr));
   RunOptions options = options_.run;
   for (int i = 0; i < 3; ++i) options.grid[i] = extents[i];
-  if (!options.print && options_.print) options.print = [this](absl::string_view text) { Print(text.empty() || text.back() != '\n' ? text : text.substr(0, text.size() - 1)); };
+  if (!options.print && options_.print)
+    options.print = [this](absl::string_view text) { Print(text.empty() || text.back() != '\n' ? text : text.substr(0, text.size() - 1)); };
   if (options_.device != nullptr) {
     absl::StatusOr<DeviceRunResult> done = options_.device->Run(compiled, run, extents, options.print);
     for (const Buffer& buffer : run.buffers) record.bytes += buffer.bytes;

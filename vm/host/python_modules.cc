@@ -137,7 +137,8 @@ class ArgumentParser : public specializer::HostObject {
       TILEVM_ASSIGN_OR_RETURN(Value parsed, Parse(call));
       return Value::Tuple({parsed, Value::List({})});
     }
-    if (name == "add_argument_group" || name == "add_mutually_exclusive_group") return Value::Shared(ValueKind::kObject, group_ ? group_ : group_ = std::make_shared<Group>(this));
+    if (name == "add_argument_group" || name == "add_mutually_exclusive_group")
+      return Value::Shared(ValueKind::kObject, group_ ? group_ : group_ = std::make_shared<Group>(this));
     if (name == "set_defaults") {
       for (const auto& [key, value] : args.keyword) defaults_.emplace_back(key, value);
       return Value::None();
@@ -270,7 +271,8 @@ class ArgumentParser : public specializer::HostObject {
     }
     for (size_t i = 0; i < options_.size(); ++i) {
       if (options_[i].required && !seen[i]) {
-        return WithNote(InvalidAt(call.loc, "the following arguments are required: ", options_[i].dest, "; a program here has no command line of its own, call its functions with "
+        return WithNote(InvalidAt(call.loc, "the following arguments are required: ", options_[i].dest,
+                                  "; a program here has no command line of its own, call its functions with "
                                   "`tilevm run FILE FUNCTION name=value`"),
                         options_[i].loc, "added here");
       }
@@ -320,7 +322,8 @@ class PathObject : public specializer::HostObject {
   }
   absl::StatusOr<Value> Binary(Evaluator& evaluator, isa::Op op, const Value& other, bool reflected, Loc loc) override {
     const std::string right = other.is(ValueKind::kString) ? other.string() : other.is(ValueKind::kObject) ? other.As<HostObject>()->Repr() : "";
-    if (op == isa::Op::kTrueDiv && !right.empty() && !reflected) return Make(absl::StartsWith(right, "/") ? right : absl::StrCat(text_, text_.back() == '/' ? "" : "/", right));
+    if (op == isa::Op::kTrueDiv && !right.empty() && !reflected)
+      return Make(absl::StartsWith(right, "/") ? right : absl::StrCat(text_, text_.back() == '/' ? "" : "/", right));
     if (op == isa::Op::kEq || op == isa::Op::kNe) return Value::Bool((right == text_) == (op == isa::Op::kEq));
     return HostObject::Binary(evaluator, op, other, reflected, loc);
   }
@@ -333,7 +336,8 @@ absl::StatusOr<Value> MakePath(const PathCall& call) {
   const Value given = call.Arg(0, "path");
   if (given.is(ValueKind::kString)) return PathObject::Make(given.string().empty() ? "." : given.string());
   if (given.is(ValueKind::kObject) && given.As<specializer::HostObject>()->type_name() == "pathlib.Path") return given;
-  return given.absent() ? absl::StatusOr<Value>(PathObject::Make(".")) : InvalidAt(call.loc, "TypeError: pathlib.Path: a str is wanted, not ", specializer::TypeName(given, nullptr));
+  return given.absent() ? absl::StatusOr<Value>(PathObject::Make("."))
+                        : InvalidAt(call.loc, "TypeError: pathlib.Path: a str is wanted, not ", specializer::TypeName(given, nullptr));
 }
 
 // ---- inspect, pytest, the profiler: names that files mention when they run as programs ----

@@ -210,14 +210,16 @@ absl::Status CheckFits(const Value& number, DType dtype) {
     }
   }
   if (fits) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("RuntimeError: value cannot be converted to type ", name, " without overflow (it is ", specializer::Str(number), ")"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("RuntimeError: value cannot be converted to type ", name, " without overflow (it is ", specializer::Str(number), ")"));
 }
 
 absl::Status FillWith(const Tensor& destination, const Value& number) {
   TILEVM_RETURN_IF_ERROR(CheckFits(number, destination.dtype));
   TILEVM_ASSIGN_OR_RETURN(Tensor one, Tensor::Make(destination.dtype, {}, Fill::kZero));
   const auto beyond_64_bits = [](absl::int128 v) { return v > std::numeric_limits<int64_t>::max() || v < std::numeric_limits<int64_t>::min(); };
-  const bool as_float = number.is(specializer::ValueKind::kFloat) || (number.is_static_number() && isa::IsFloat(destination.dtype) && beyond_64_bits(number.int_value()));
+  const bool as_float =
+      number.is(specializer::ValueKind::kFloat) || (number.is_static_number() && isa::IsFloat(destination.dtype) && beyond_64_bits(number.int_value()));
   if (as_float) {
     const double x = number.is(specializer::ValueKind::kFloat) ? number.float_value() : static_cast<double>(number.int_value());
     StoreElems(one.dtype, one.data(), 1, &x);
@@ -272,7 +274,8 @@ absl::StatusOr<Tensor> ExpandTo(const Tensor& tensor, const Shape& shape) {
     if (tensor.shape[i] == shape[lead + i]) {
       out.strides[lead + i] = tensor.strides[i];
     } else if (tensor.shape[i] != 1) {
-      return absl::InvalidArgumentError(absl::StrCat("a tensor of shape ", isa::ShapeToString(tensor.shape), " does not expand to ", isa::ShapeToString(shape)));
+      return absl::InvalidArgumentError(
+          absl::StrCat("a tensor of shape ", isa::ShapeToString(tensor.shape), " does not expand to ", isa::ShapeToString(shape)));
     }
   }
   return out;

@@ -313,7 +313,8 @@ absl::Status HostTensor::SetItem(Evaluator&, const Value& subscript, const Value
   Selection from = s;
   from.view = rows;
   for (size_t i = 0; i < s.index.size(); ++i) {
-    const absl::Status status = rows.storage == nullptr ? FillWith(Pick(s, s.index[i]), value) : CopyInto(Pick(s, s.index[i]), Pick(from, static_cast<int64_t>(i)));
+    const absl::Status status =
+        rows.storage == nullptr ? FillWith(Pick(s, s.index[i]), value) : CopyInto(Pick(s, s.index[i]), Pick(from, static_cast<int64_t>(i)));
     if (!status.ok()) return located(status);
   }
   return absl::OkStatus();

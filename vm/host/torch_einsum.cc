@@ -36,7 +36,8 @@ absl::StatusOr<Formula> Parse(const HostCall& call, const std::string& equation,
   if (sides.size() > 2) return call.Error("the equation '", equation, "' has more than one '->'");
   Formula formula;
   formula.in = absl::StrSplit(sides[0], ',');
-  if (formula.in.size() != operands.size()) return call.Error("the equation '", equation, "' has ", formula.in.size(), " operands, ", operands.size(), " are given");
+  if (formula.in.size() != operands.size())
+    return call.Error("the equation '", equation, "' has ", formula.in.size(), " operands, ", operands.size(), " are given");
   std::string once;  // letters that occur once, sorted: the result of an equation without one
   for (size_t i = 0; i < operands.size(); ++i) {
     const std::string& letters = formula.in[i];
@@ -167,7 +168,8 @@ absl::StatusOr<Value> EinsumOp(HostCall& call) {
     const HostTensor* tensor = AsTensor(value);
     if (tensor == nullptr) return call.Error("operand ", operands.size(), " is a ", specializer::TypeName(value, nullptr), ", wanted a tensor");
     operands.push_back(tensor->tensor);
-    if (operands.back().dtype != operands.front().dtype) return call.Error("the operands have different dtypes, ", TorchName(operands.front().dtype), " and ", TorchName(operands.back().dtype));
+    if (operands.back().dtype != operands.front().dtype)
+      return call.Error("the operands have different dtypes, ", TorchName(operands.front().dtype), " and ", TorchName(operands.back().dtype));
   }
   if (operands.empty()) return call.Error("at least one operand is wanted");
   TILEVM_ASSIGN_OR_RETURN(Formula formula, Parse(call, call.args[0].string(), operands));

@@ -93,7 +93,8 @@ absl::StatusOr<Value> Unary(UnaryKind kind, const Tensor& t, absl::string_view n
 
 absl::Status StoreResult(const Tensor& target, const Tensor& result, Loc loc) {
   if (result.shape != target.shape) {
-    return InvalidAt(loc, "RuntimeError: output with shape ", isa::ShapeToString(target.shape), " doesn't match the broadcast shape ", isa::ShapeToString(result.shape));
+    return InvalidAt(loc, "RuntimeError: output with shape ", isa::ShapeToString(target.shape), " doesn't match the broadcast shape ",
+                     isa::ShapeToString(result.shape));
   }
   if (Category(result.dtype) > Category(target.dtype)) {
     return InvalidAt(loc, "RuntimeError: result type ", TorchName(result.dtype), " can't be cast to the desired output type ", TorchName(target.dtype));

@@ -51,8 +51,8 @@ absl::StatusOr<Tensor> MatMul(const Tensor& a_in, const Tensor& b_in) {
   if (b.rank() == 1) b.shape.push_back(1), b.strides.push_back(0);
   const int64_t m = a.shape[a.rank() - 2], k = a.shape.back(), n = b.shape.back();
   if (b.shape[b.rank() - 2] != k) {
-    return absl::InvalidArgumentError(absl::StrCat("shapes ", isa::ShapeToString(a_in.shape), " and ", isa::ShapeToString(b_in.shape), " cannot be multiplied: ", k,
-                                                   " columns, ", b.shape[b.rank() - 2], " rows"));
+    return absl::InvalidArgumentError(absl::StrCat("shapes ", isa::ShapeToString(a_in.shape), " and ", isa::ShapeToString(b_in.shape),
+                                                   " cannot be multiplied: ", k, " columns, ", b.shape[b.rank() - 2], " rows"));
   }
   const Shape batch_a(a.shape.begin(), a.shape.end() - 2), batch_b(b.shape.begin(), b.shape.end() - 2);
   TILEVM_ASSIGN_OR_RETURN(Shape batch, BroadcastShapes(batch_a, batch_b));
@@ -133,7 +133,8 @@ absl::StatusOr<Value> Normalise(HostCall& call) {
   const bool rms = call.tag == 1;
   const size_t eps_at = rms ? 3 : 4;
   double eps = 1e-5;
-  if (rms) eps = x.dtype == DType::kF64 ? 2.220446049250313e-16 : x.dtype == DType::kF16 ? 9.765625e-4 : x.dtype == DType::kBF16 ? 7.8125e-3 : 1.1920928955078125e-7;
+  if (rms)
+    eps = x.dtype == DType::kF64 ? 2.220446049250313e-16 : x.dtype == DType::kF16 ? 9.765625e-4 : x.dtype == DType::kBF16 ? 7.8125e-3 : 1.1920928955078125e-7;
   TILEVM_ASSIGN_OR_RETURN(eps, call.FloatArg(eps_at, eps));
   if (normalized.size() > x.shape.size() || !std::equal(normalized.rbegin(), normalized.rend(), x.shape.rbegin())) {
     return call.Error("normalized_shape ", isa::ShapeToString(normalized), " does not end the shape ", isa::ShapeToString(x.shape));

@@ -194,8 +194,10 @@ absl::StatusOr<Value> ActivationOp(HostCall& call) {
 absl::StatusOr<Value> NanToNum(HostCall& call) {
   TILEVM_ASSIGN_OR_RETURN(Tensor t, call.TensorArg(0));
   if (!isa::IsFloat(t.dtype)) return call.args[0];
-  const double largest = t.dtype == DType::kF16 ? 65504.0 : t.dtype == DType::kBF16 ? 3.3895313892515355e38 : t.dtype == DType::kF64 ? std::numeric_limits<double>::max()
-                                                                                                                                    : std::numeric_limits<float>::max();
+  const double largest = t.dtype == DType::kF16    ? 65504.0
+                         : t.dtype == DType::kBF16 ? 3.3895313892515355e38
+                         : t.dtype == DType::kF64  ? std::numeric_limits<double>::max()
+                                                   : std::numeric_limits<float>::max();
   TILEVM_ASSIGN_OR_RETURN(const double nan, call.FloatArg(1, 0));
   TILEVM_ASSIGN_OR_RETURN(const double high, call.FloatArg(2, largest));
   TILEVM_ASSIGN_OR_RETURN(const double low, call.FloatArg(3, -largest));
@@ -284,7 +286,8 @@ absl::StatusOr<Value> GroupNorm(HostCall& call) {
     TILEVM_ASSIGN_OR_RETURN((i == 2 ? weight : bias), Doubles(w));
   }
   TILEVM_ASSIGN_OR_RETURN(std::vector<double> v, Doubles(x));
-  const int64_t all = x.shape[0] * groups, length = all == 0 ? 0 : x.numel() / all, inner = channels * x.shape[0] == 0 ? 1 : x.numel() / (channels * x.shape[0]);
+  const int64_t all = x.shape[0] * groups, length = all == 0 ? 0 : x.numel() / all,
+                inner = channels * x.shape[0] == 0 ? 1 : x.numel() / (channels * x.shape[0]);
   for (int64_t g = 0; g < all; ++g) {
     double* row = v.data() + g * length;
     double mean = 0, squares = 0;

@@ -72,7 +72,8 @@ absl::StatusOr<Value> Reshape(HostCall& call) {
     TILEVM_ASSIGN_OR_RETURN(t, Contiguous(t));
     const int64_t last = t.rank() == 0 ? 1 : t.shape.back();
     const int64_t bytes = last * t.item_bytes(), item = isa::StorageBytes(dtype);
-    if (t.rank() == 0 || bytes % item != 0 || t.offset * t.item_bytes() % item != 0) return call.Error("the last dimension does not divide into ", TorchName(dtype));
+    if (t.rank() == 0 || bytes % item != 0 || t.offset * t.item_bytes() % item != 0)
+      return call.Error("the last dimension does not divide into ", TorchName(dtype));
     t.offset = t.offset * t.item_bytes() / item;
     t.dtype = dtype;
     t.shape.back() = bytes / item;
@@ -247,7 +248,8 @@ absl::StatusOr<Value> Expand(HostCall& call) {
     const int64_t own = static_cast<int64_t>(i) - static_cast<int64_t>(shape.size()) + t.rank();
     if (shape[i] == -1 && own >= 0) shape[i] = t.shape[own];
     if (shape[i] < 0) {
-      return call.Error("RuntimeError: the expanded size (", shape[i], ") of dimension ", i, own < 0 ? ", which the tensor does not have," : "", " isn't allowed; -1 keeps an existing dimension");
+      return call.Error("RuntimeError: the expanded size (", shape[i], ") of dimension ", i, own < 0 ? ", which the tensor does not have," : "",
+                        " isn't allowed; -1 keeps an existing dimension");
     }
   }
   TILEVM_ASSIGN_OR_RETURN(Tensor out, ExpandTo(t, shape));
@@ -328,7 +330,9 @@ absl::StatusOr<Value> Cat(HostCall& call) {
     Shape same = t.shape;
     if (same.size() != tensors[0].shape.size()) return call.Error("tensors differ in number of dimensions");
     same[d] = tensors[0].shape[d];
-    if (same != tensors[0].shape) return call.Error("sizes of tensors must match except in dimension ", d, ": ", isa::ShapeToString(t.shape), " and ", isa::ShapeToString(tensors[0].shape));
+    if (same != tensors[0].shape)
+      return call.Error("sizes of tensors must match except in dimension ", d, ": ", isa::ShapeToString(t.shape), " and ",
+                        isa::ShapeToString(tensors[0].shape));
     total += t.shape[d];
   }
   Shape shape = tensors[0].shape;

@@ -24,7 +24,8 @@ struct Index {
 const Index& TheIndex() {
   static const Index* index = [] {
     auto* i = new Index;
-    for (absl::Span<const HostOp> family : {CreationOps(), RandomOps(), ShapeOps(), ElementwiseOps(), ReduceOps(), LinearOps(), SelectOps(), NnOps(), TestingOps(), DeviceOps()}) {
+    for (absl::Span<const HostOp> family :
+         {CreationOps(), RandomOps(), ShapeOps(), ElementwiseOps(), ReduceOps(), LinearOps(), SelectOps(), NnOps(), TestingOps(), DeviceOps()}) {
       for (const HostOp& op : family) {
         for (absl::string_view name : absl::StrSplit(op.names, ' ', absl::SkipEmpty())) {
           if (absl::ConsumePrefix(&name, ".")) {

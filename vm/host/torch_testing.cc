@@ -122,13 +122,15 @@ absl::Status CompareTensors(HostCall& call, const Tensor& actual, const Tensor& 
   const bool exact = tolerance.rtol == 0 && tolerance.atol == 0;
   const auto allowed = [&](double t) { return exact ? std::string() : absl::StrCat(" (up to ", Number(t), " allowed)"); };
   if (actual.rank() == 0) {
-    return fail(absl::StrCat("Scalars are not ", exact ? "equal" : "close", "!\n\nExpected ", Number(y[0]), " but got ", Number(x[0]), ".\nAbsolute difference: ",
-                             Number(absolute), allowed(tolerance.atol), "\nRelative difference: ", Number(relative), allowed(tolerance.rtol)));
+    return fail(absl::StrCat("Scalars are not ", exact ? "equal" : "close", "!\n\nExpected ", Number(y[0]), " but got ", Number(x[0]),
+                             ".\nAbsolute difference: ", Number(absolute), allowed(tolerance.atol), "\nRelative difference: ", Number(relative),
+                             allowed(tolerance.rtol)));
   }
   return fail(absl::StrCat("Tensor-likes are not ", exact ? "equal" : "close", "!\n\nMismatched elements: ", mismatched, " / ", x.size(),
                            absl::StrFormat(" (%.1f%%)", 100.0 * static_cast<double>(mismatched) / static_cast<double>(x.size())),
                            "\nGreatest absolute difference: ", Number(absolute), " at index ", IndexText(worst_absolute, actual.shape), allowed(tolerance.atol),
-                           "\nGreatest relative difference: ", Number(relative), " at index ", IndexText(worst_relative, actual.shape), allowed(tolerance.rtol)));
+                           "\nGreatest relative difference: ", Number(relative), " at index ", IndexText(worst_relative, actual.shape),
+                           allowed(tolerance.rtol)));
 }
 
 absl::Status CompareValues(HostCall& call, const Value& actual, const Value& expected, const std::string& where) {

@@ -249,15 +249,16 @@ absl::StatusOr<Value> Descriptor(const PathCall& call) {
   const Value block = from_tensor ? call.Arg(1, "block_shape") : call.Arg(3, "block_shape");
   const Value padding = from_tensor ? call.Arg(2, "padding") : call.Arg(4, "padding");
   for (const Value* list : std::initializer_list<const Value*>{&shape, &strides, &block}) {
-    if (!list->is(ValueKind::kList) && !list->is(ValueKind::kTuple)) return InvalidAt(call.loc, "TensorDescriptor: shape, strides and block_shape must be lists of ints");
+    if (!list->is(ValueKind::kList) && !list->is(ValueKind::kTuple))
+      return InvalidAt(call.loc, "TensorDescriptor: shape, strides and block_shape must be lists of ints");
     for (const Value& v : list->items()) {
       if (!v.is(ValueKind::kInt)) return InvalidAt(call.loc, "TensorDescriptor: shape, strides and block_shape must be lists of ints");
     }
   }
   const size_t rank = shape.items().size();
   if (rank == 0 || rank > 5 || strides.items().size() != rank || block.items().size() != rank) {
-    return InvalidAt(call.loc, "TensorDescriptor: shape, strides and block_shape need one length, from 1 to 5; they have ", rank, ", ", strides.items().size(), " and ",
-                     block.items().size());
+    return InvalidAt(call.loc, "TensorDescriptor: shape, strides and block_shape need one length, from 1 to 5; they have ", rank, ", ", strides.items().size(),
+                     " and ", block.items().size());
   }
   if (t.address() % 16 != 0) return InvalidAt(call.loc, "TensorDescriptor: base must be 16-byte aligned");
   for (size_t i = 0; i + 1 < rank; ++i) {

@@ -13,7 +13,8 @@ namespace {
 
 // All that the choice depends on: program, kernel, configurations, key values, GPU.
 std::string TuningKey(Evaluator& evaluator, const isa::Function& function, const std::vector<Variant>& variants, const DeviceFacts& facts) {
-  std::string text = absl::StrCat(isa::Identity(evaluator.module()).ToHex(), "\n", function.name, "\n", facts.name, " ", facts.arch, "\n", variants[0].tuning_key, "\n");
+  std::string text =
+      absl::StrCat(isa::Identity(evaluator.module()).ToHex(), "\n", function.name, "\n", facts.name, " ", facts.arch, "\n", variants[0].tuning_key, "\n");
   for (const Variant& v : variants) absl::StrAppend(&text, v.config, "\n");
   return text;
 }

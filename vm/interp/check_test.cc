@@ -266,7 +266,8 @@ TEST_F(Checked, UninitialisedReachesBranchesAddressesAndSums) {
   b.At(12);
   b.LoadAt(y, v);
   b.At(13);
-  const Values sum = b.MakeMany(Op::kReduce, {isa::ScalarType(DType::kI32)}, {b.LoadAt(x, b.Arange(0, 2))}, {{"axis", int64_t{0}}, {"kind", std::string("add")}});
+  const Values sum =
+      b.MakeMany(Op::kReduce, {isa::ScalarType(DType::kI32)}, {b.LoadAt(x, b.Arange(0, 2))}, {{"axis", int64_t{0}}, {"kind", std::string("add")}});
   b.StoreAt(y, b.Int(1), sum[0]);
   const RunResult result = Go(b);
   ASSERT_EQ(result.reports.size(), 3u);

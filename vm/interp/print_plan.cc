@@ -73,7 +73,9 @@ std::string InstructionText(const Inst& inst) {
                       absl::StrAppend(out, attr.name, " = ", AttributeText(attr.value));
                     }), "}");
   }
-  if (inst.sub != nullptr) absl::StrAppend(&text, " combining by ", inst.sub->begin, "..", inst.sub->end, ", ", inst.sub->lanes, inst.sub->lanes == 1 ? " lane" : " lanes", " at once");
+  if (inst.sub != nullptr)
+    absl::StrAppend(&text, " combining by ", inst.sub->begin, "..", inst.sub->end, ", ", inst.sub->lanes, inst.sub->lanes == 1 ? " lane" : " lanes",
+                    " at once");
   return text;
 }
 
@@ -85,7 +87,8 @@ std::string Print(const Plan& plan) {
                                  plan.prints ? ", one thread (prints)" : "", "\n");
   std::vector<std::string> params;
   for (size_t i = 0; i < plan.params.size(); ++i) {
-    params.push_back(absl::StrCat(i < plan.param_names.size() ? plan.param_names[i] : "?", ": ", TypeText(*plan.params[i].type), " = ", RegisterText(plan.params[i])));
+    params.push_back(
+        absl::StrCat(i < plan.param_names.size() ? plan.param_names[i] : "?", ": ", TypeText(*plan.params[i].type), " = ", RegisterText(plan.params[i])));
   }
   absl::StrAppend(&out, "    params: ", params.empty() ? "none" : absl::StrJoin(params, ", "), "\n");
   std::vector<std::string> sizes;

@@ -323,7 +323,9 @@ absl::StatusOr<RunResult> Run(const Plan& plan, absl::Span<const Arg> args, absl
   SetGuard(plan, args, buffers, run);
   run.fuel = options.max_ops;
   int64_t threads = options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
-  threads = options.checked || plan.prints ? 1 : std::min({threads, std::max<int64_t>(1, run.program_count), std::max<int64_t>(1, options.max_memory_bytes / FrameBytes(plan, false))});
+  threads = options.checked || plan.prints
+                ? 1
+                : std::min({threads, std::max<int64_t>(1, run.program_count), std::max<int64_t>(1, options.max_memory_bytes / FrameBytes(plan, false))});
   const auto work = [&] {
     Worker(run, check.get(), static_cast<int>(threads)).Run();
     std::lock_guard<std::mutex> lock(run.mutex);

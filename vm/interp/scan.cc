@@ -1,7 +1,7 @@
 // associative_scan: inclusive, along one axis, by a named kind or a region.
 //
-// Named kinds are kernels. A region works in log2(length) steps: at distance d every row l >= d becomes combine(row l - d, row l), over all rows at once, so that a combine
-// function of many ops still runs on whole arrays. A reverse scan is a scan of the flipped axis: "earlier" is then the higher index.
+// Named kinds are kernels. A region works in log2(length) steps: at distance d every row l >= d becomes combine(row l - d, row l), over all rows at once, so
+// that a combine function of many ops still runs on whole arrays. A reverse scan is a scan of the flipped axis: "earlier" is then the higher index.
 #include <algorithm>
 
 #include "vm/interp/axis.h"

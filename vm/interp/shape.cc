@@ -231,7 +231,8 @@ absl::Status BindShape(const ir::Op& op, Plan& plan, Inst& inst) {
       inst.fn = RunArange;
       return absl::OkStatus();
     case Op::kSplit:
-      if (inst.out.size() != 2 || inst.out[0].type->bytes() * 2 != inst.in[0].type->bytes() || inst.out[1].type->bytes() != inst.out[0].type->bytes()) return ErrorAt(op.loc, absl::StatusCode::kInternal, "split: two results expected");
+      if (inst.out.size() != 2 || inst.out[0].type->bytes() * 2 != inst.in[0].type->bytes() || inst.out[1].type->bytes() != inst.out[0].type->bytes())
+        return ErrorAt(op.loc, absl::StatusCode::kInternal, "split: two results expected");
       inst.fn = RunSplit;
       return absl::OkStatus();
     case Op::kJoin:

@@ -70,7 +70,8 @@ Scalar FoldInOrder(FoldKind kind, DType dtype, const std::vector<Scalar>& x) {
 }
 
 struct Extents { int64_t outer, extent, inner; };
-constexpr Extents kExtents[] = {{3, 1, 1}, {2, 2, 1}, {2, 31, 1}, {1, 32, 1}, {2, 33, 1}, {2, 1000, 1}, {1, 1537, 1}, {2, 5, 3}, {1, 70, 65}, {2, 64, 8}, {1, 40, 130}};
+constexpr Extents kExtents[] = {{3, 1, 1},    {2, 2, 1}, {2, 31, 1},  {1, 32, 1}, {2, 33, 1},  {2, 1000, 1},
+                                {1, 1537, 1}, {2, 5, 3}, {1, 70, 65}, {2, 64, 8}, {1, 40, 130}};
 
 class FoldTest : public testing::TestWithParam<Level> {
  protected:
