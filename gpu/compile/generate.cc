@@ -30,6 +30,10 @@ constexpr int64_t kMostElemsInRuns = 64;
 // Where rows are reduced, warps halve to the most elements a thread if what it loads stays within this (layer norm of 4096 f16, three tiles, on an H200: eight
 // warps 39.6 us, four 37.7; of 1024 f32: two warps 35.2 us, one, with 384 bytes, 37.9).
 constexpr int64_t kMostBytesPerThread = 192;
+// Without reductions, where several arrays are read, so many bytes of loads are enough for a thread, of each array at least 16 (10 M f32 added on an H200: four
+// warps of 64 bytes 1.00 to 1.01 of Triton, eight of 32 1.01 to 1.02).
+constexpr int64_t kBytesUnderWay = 32;
+constexpr int kMostWarpsOfLine = 8;
 
 // What the memory accesses of a kernel move, and its reductions take.
 struct Accesses {
@@ -68,7 +72,11 @@ int WarpsFor(const ir::Kernel& kernel, const Target& target, bool in_runs) {
   const bool row = accesses.has_reduce && accesses.loads == 1 && accesses.rank == 1 && !accesses.has_loop;
   const int64_t most = in_runs ? kMostElemsInRuns : row ? kMostElemsOfRow : kMostElemsPerThread;
   while (warps * 64 <= target.max_threads_per_block && accesses.largest > most * 32 * warps) warps *= 2;
-  if (!accesses.has_reduce) return warps;
+  if (!accesses.has_reduce) {
+    const bool line = accesses.loads > 1 && accesses.rank == 1 && !accesses.has_loop;
+    while (line && warps < kMostWarpsOfLine && accesses.loaded_bytes > kBytesUnderWay * 32 * warps && accesses.loaded_bytes / accesses.loads >= 32 * 32 * warps) warps *= 2;
+    return warps;
+  }
   while (warps > 1 && accesses.largest < kLeastElemsPerThread * 32 * warps) warps /= 2;
   while (warps > 1 && 2 * accesses.largest <= most * 32 * warps && 2 * accesses.loaded_bytes <= kMostBytesPerThread * 32 * warps) warps /= 2;
   return warps;
