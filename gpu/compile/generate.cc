@@ -74,7 +74,8 @@ int WarpsFor(const ir::Kernel& kernel, const Target& target, bool in_runs) {
   while (warps * 64 <= target.max_threads_per_block && accesses.largest > most * 32 * warps) warps *= 2;
   if (!accesses.has_reduce) {
     const bool line = accesses.loads > 1 && accesses.rank == 1 && !accesses.has_loop;
-    while (line && warps < kMostWarpsOfLine && accesses.loaded_bytes > kBytesUnderWay * 32 * warps && accesses.loaded_bytes / accesses.loads >= 32 * 32 * warps) warps *= 2;
+    const int64_t all = accesses.loaded_bytes, each = line ? all / accesses.loads : 0;
+    while (line && warps < kMostWarpsOfLine && all > kBytesUnderWay * 32 * warps && each >= 32 * 32 * warps) warps *= 2;
     return warps;
   }
   while (warps > 1 && accesses.largest < kLeastElemsPerThread * 32 * warps) warps /= 2;

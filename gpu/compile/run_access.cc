@@ -17,7 +17,10 @@ int64_t BytesOf(const ir::Kernel& kernel, const ir::Op& op) { return isa::Storag
 
 }  // namespace
 
-RunAccesses::RunAccesses(const ir::Kernel& kernel, const analysis::AxisFacts& facts) : kernel_(kernel), facts_(facts), runs_(kernel, facts) { on_ = Suits(kernel.body); }
+RunAccesses::RunAccesses(const ir::Kernel& kernel, const analysis::AxisFacts& facts)
+    : kernel_(kernel), facts_(facts), runs_(kernel, facts) {
+  on_ = Suits(kernel.body);
+}
 
 int64_t RunAccesses::Widest(const ir::Kernel& kernel, const ir::Op& op) { return 16 / BytesOf(kernel, op); }
 

@@ -12,8 +12,8 @@
 
 namespace tilevm::gpu {
 
-// Runs are used in kernels without dots, where less than 8 bytes at a time are the other way. There all accesses along rows have to go by 8 bytes or more, one way
-// or the other: threads then hold vectors, and an access by single elements would find its neighbours in other threads no more.
+// Runs are used in kernels without dots, where less than 8 bytes at a time are the other way. There all accesses along rows have to go by 8 bytes or more,
+// one way or the other: threads then hold vectors, and an access by single elements would find its neighbours in other threads no more.
 class RunAccesses {
  public:
   RunAccesses(const ir::Kernel& kernel, const analysis::AxisFacts& facts);

@@ -71,10 +71,12 @@ TV_DEV f32 rounded_reciprocal(f32 y) {
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(y));
   return __fmaf_rn(r, __fmaf_rn(-y, r, 1.0f), r);
 }
-template <class T> TV_DEV T quotient(T x, T y) {
-  const f32 a = to_f32(x), b = to_f32(y), r = rounded_reciprocal(b), q = __fmul_rn(a, r);
+// r: rounded_reciprocal(to_f32(y)).
+template <class T> TV_DEV T quotient(T x, T y, f32 r) {
+  const f32 a = to_f32(x), b = to_f32(y), q = __fmul_rn(a, r);
   return convert<T>(__fmaf_rn(-__fmaf_rn(q, b, -a), r, q));
 }
+template <class T> TV_DEV T quotient(T x, T y) { return quotient(x, y, rounded_reciprocal(to_f32(y))); }
 // Any quotient: x * (1 / y) in f64, rounded to f32, is the correctly rounded quotient, subnormal or not: that of two 24-bit numbers is further from any midpoint
 // between neighbours than f64 errs (1.5 * 2^-53 against 2^-49, relative), and zero, infinity and NaN follow the same rules.
 template <class T> TV_DEV f64 reciprocal(T y) { return 1.0 / static_cast<f64>(to_f32(y)); }

@@ -1,13 +1,13 @@
 // Runs: loads and stores of neighbours in memory that are not known to be aligned, or whose mask ends inside of an access (specializer/analysis/runs.h).
 //
-// A thread holds V neighbours, `bytes` of them (4, 8 or 16); N such vectors lie in one run. Memory is touched in *granules*, aligned pieces of `bytes` bytes: where
-// the address is `shift` bytes behind a multiple of `bytes`, a vector lies in two of them,
+// A thread holds V neighbours of `bytes` bytes (4, 8 or 16); N such vectors lie in one run. Memory is touched in *granules*, aligned pieces of `bytes` bytes:
+// where the address is `shift` bytes behind a multiple of `bytes`, a vector lies in two of them,
 //
 //     granule      |  a0  a1  a2  a3 |  b0  b1  b2  b3 |          (words of 4 bytes; bytes = 16, shift = 6)
 //     vector             ..x0..x1..x2..x3..                       x_i = the upper half of a_(i+1), the lower half of the word behind it
 //
-// A load reads both granules (the second is another thread's first and comes from L1) and shifts the words together. A granule is read only if the mask has one of
-// its elements, so no page is touched that the access does not touch; up to 15 bytes beside masked-on elements are read and thrown away. A store gets the vector
+// A load reads both granules (the second is another thread's first and comes from L1) and shifts the words together. A granule is read only if the mask has
+// one of its elements, so no page is touched that the access does not touch; up to 15 bytes beside masked-on elements are read and thrown away. A store gets the vector
 // before its own from another thread, through shared memory, shifts the two together and writes the granules that are wholly masked on; the elements before the
 // first and behind the last of these are written one by one, each by another thread of the run. No byte outside of the mask is written.
 #pragma once

@@ -165,6 +165,9 @@ std::string Printer::RegisterExpression(const ir::Op& op, std::map<ir::ValueId, 
     case Op::kTrueDiv: {
       if (SharesDivisor(op)) {
         const std::string x = Register(operand, locals), y = Register(op.operands[1], locals);
+        if (auto inverse = inverses_.find(&op); inverse != inverses_.end()) {
+          return ordinary_ ? absl::StrCat("quotient(", x, ", ", y, ", ", inverse->second, ")") : absl::StrCat("divide_by(", x, ", ", inverse->second, ")");
+        }
         return ordinary_ ? absl::StrCat("quotient(", x, ", ", y, ")") : absl::StrCat("divide_by(", x, ", reciprocal(", y, "))");
       }
       [[fallthrough]];
@@ -359,21 +362,30 @@ void Printer::Flush() {
       quotients = absl::StrCat("quotients", next_label_++);
       Line(QuotientsOf(op->operands[0], {op}, &looks), " ", quotients, ";");
     }
-    OpenRegisterLoop(lk_.layouts[group.layout].register_count(), 1);
     std::map<ir::ValueId, std::string> locals;
+    const bool one = IsUniform(op->operands[1]);  // divisor for all registers
+    if (one) Line(quotients, ".by(", Register(op->operands[1], locals), ");");
+    if (!one || looks) OpenRegisterLoop(lk_.layouts[group.layout].register_count(), 1);
     if (looks) Line(quotients, ".look(", Register(op->operands[0], locals), ");");
-    Line(quotients, ".by(", Register(op->operands[1], locals), ");");
-    CloseRegisterLoop();
+    if (!one) Line(quotients, ".by(", Register(op->operands[1], locals), ");");
+    if (!one || looks) CloseRegisterLoop();
     absl::StrAppend(&all_ordinary, all_ordinary.empty() ? "" : " && ", quotients, ".ordinary()");
     if (!looked) quotients_.erase(op->operands[0]);
   }
   for (ordinary_ = true;; ordinary_ = false) {
     Line(ordinary_ ? absl::StrCat("if (", all_ordinary, ") {") : "} else {");
     ++depth_;
+    for (const ir::Op* op : divisions) {
+      if (!IsUniform(op->operands[1])) continue;
+      std::map<ir::ValueId, std::string> locals;
+      const std::string divisor = Register(op->operands[1], locals), &inverse = inverses_[op] = absl::StrCat("inverse", next_label_++);
+      Line("const auto ", inverse, " = ", ordinary_ ? absl::StrCat("rounded_reciprocal(to_f32(", divisor, "))") : absl::StrCat("reciprocal(", divisor, ")"), ";");
+    }
     PrintGroup(group, kept);
     --depth_;
     if (!ordinary_) break;
   }
+  inverses_.clear();
   Line("}");
 }
 

@@ -105,7 +105,8 @@ class Printer {
 
   // --- runs.cc ---
   bool PrepareRun(const RunAccess& access);
-  std::string Unstretched(ir::ValueId id, const layout::LinearLayout& stretched, const std::vector<const ir::Op*>& views, std::map<ir::ValueId, std::string>& locals);
+  std::string Unstretched(ir::ValueId id, const layout::LinearLayout& stretched, const std::vector<const ir::Op*>& views,
+                          std::map<ir::ValueId, std::string>& locals);
   std::string RunCount(const RunAccess& access, const layout::LinearLayout& layout, const std::string& place, std::map<ir::ValueId, std::string>& locals);
   void PrintRunGroup(const Group& group);
 
@@ -267,6 +268,7 @@ class Printer {
     bool looks = false;
   };
   std::map<ir::ValueId, Looked> quotients_;               // what has looked at a dividend where it was made
+  std::map<const ir::Op*, std::string> inverses_;         // by division: the reciprocal of its one divisor, in the loop being printed
   bool ordinary_ = false;                                 // the loop being printed divides numbers that were looked at before
   std::map<std::string, std::string> thread_indices_;     // by layout name
   std::string prologue_;                                  // first lines of the kernel

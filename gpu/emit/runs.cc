@@ -31,7 +31,8 @@ bool Printer::PrepareRun(const RunAccess& access) {
 }
 
 // A value of the shape that a comparison had before `views` stretched it, at the register of the stretched tile.
-std::string Printer::Unstretched(ir::ValueId id, const layout::LinearLayout& stretched, const std::vector<const ir::Op*>& views, std::map<ir::ValueId, std::string>& locals) {
+std::string Printer::Unstretched(ir::ValueId id, const layout::LinearLayout& stretched, const std::vector<const ir::Op*>& views,
+                                  std::map<ir::ValueId, std::string>& locals) {
   if (views.empty() || IsUniform(id)) return Register(id, locals);
   const layout::LinearLayout& from = LayoutOf(id);
   std::vector<uint32_t> bases;
@@ -53,7 +54,8 @@ std::string Printer::Unstretched(ir::ValueId id, const layout::LinearLayout& str
 }
 
 // How many elements of the run are masked on; `place`: of the register in it.
-std::string Printer::RunCount(const RunAccess& access, const layout::LinearLayout& layout, const std::string& place, std::map<ir::ValueId, std::string>& locals) {
+std::string Printer::RunCount(const RunAccess& access, const layout::LinearLayout& layout, const std::string& place,
+                              std::map<ir::ValueId, std::string>& locals) {
   std::string count;
   for (const analysis::RunMask& mask : access.run.masks) {
     std::string part;
@@ -61,8 +63,8 @@ std::string Printer::RunCount(const RunAccess& access, const layout::LinearLayou
       part = absl::StrCat("(", Register(mask.whole, locals), " ? ", access.run.length, " : 0)");
     } else {
       const std::string first = Unstretched(mask.first, layout, mask.views, locals), bound = Unstretched(mask.bound, layout, mask.views, locals);
-      part = absl::StrCat("run_below<", mask.inclusive ? "true" : "false", ", ", access.run.length, ">(sub(", first, ", static_cast<", CudaType(TypeOf(mask.first).elem), ">(",
-                          place, ")), ", bound, ")");
+      part = absl::StrCat("run_below<", mask.inclusive ? "true" : "false", ", ", access.run.length, ">(sub(", first, ", static_cast<",
+                          CudaType(TypeOf(mask.first).elem), ">(", place, ")), ", bound, ")");
     }
     count = count.empty() ? part : absl::StrCat("run_least(", count, ", ", part, ")");
   }
@@ -85,7 +87,8 @@ void Printer::PrintRunGroup(const Group& group) {
       std::string& variable = variables.back() = absl::StrCat(Name(result), "_run");
       while (!taken_.insert(variable).second) absl::StrAppend(&variable, "_");
       const std::string type = CudaType(TypeOf(result).elem);
-      Line("RunLoad<", type, ", ", name, ", ", access.run.axis, ", ", access.vector, ", ", access.vectors, ", ", access.run.aligned ? "true" : "false", "> ", variable, ";");
+      Line("RunLoad<", type, ", ", name, ", ", access.run.axis, ", ", access.vector, ", ", access.vectors, ", ", access.run.aligned ? "true" : "false", "> ",
+           variable, ";");
       std::map<ir::ValueId, std::string> none;
       const std::string otherwise = mask == ir::kNoValue || other == ir::kNoValue ? absl::StrCat("zero_of<", type, ">()")
                                     : IsUniform(other) ? Register(other, none) : absl::StrCat("static_cast<const ", type, "*>(", Name(other), ".v)");
@@ -107,7 +110,8 @@ void Printer::PrintRunGroup(const Group& group) {
       Line("const int ", place, " = run_place<", name, ", ", access.run.axis, ", ", access.run.length, ">(", thread, ", r);");
     }
     const std::string pointer = Register(op->operands[0], locals), total = RunCount(access, layout, place, locals);
-    const std::string hints = absl::StrCat(CacheCode(*op, op->op == Op::kStore), ", ", EvictCode(*op)), where = absl::StrCat(access.run.axis, ", ", access.vector, ", ", access.vectors);
+    const std::string hints = absl::StrCat(CacheCode(*op, op->op == Op::kStore), ", ", EvictCode(*op));
+    const std::string where = absl::StrCat(access.run.axis, ", ", access.vector, ", ", access.vectors);
     Place(op->loc);
     if (op->op == Op::kLoad) {
       Line(variables[i], ".issue<", hints, ">(r, ", pointer, ", ", place, ", ", total, ");");

@@ -6,7 +6,9 @@ namespace tilevm::analysis {
 
 using isa::Op;
 
-Runs::Runs(const ir::Kernel& kernel, const AxisFacts& facts) : kernel_(kernel), facts_(facts), definition_(kernel.values.size(), nullptr) { Collect(kernel.body); }
+Runs::Runs(const ir::Kernel& kernel, const AxisFacts& facts) : kernel_(kernel), facts_(facts), definition_(kernel.values.size(), nullptr) {
+  Collect(kernel.body);
+}
 
 void Runs::Collect(const ir::Region& region) {
   for (const ir::Op& op : region.ops) {

@@ -1,7 +1,7 @@
 // Accesses in runs: neighbours in memory, but not known to be aligned, or under a mask that ends inside of what one access could move.
 //
-// A run is an aligned block of `length` elements of a tile along `axis` that are neighbours in memory. Its mask, if any, holds for the first elements of the run
-// and for no others: that is so where it is a conjunction of comparisons `first + i < bound`, i the place in the run, and of conditions that are one for the
+// A run is an aligned block of `length` elements of a tile along `axis` that are neighbours in memory. Its mask, if any, holds for the first elements of
+// the run and for no others: that is so where it is a conjunction of comparisons `first + i < bound`, i the place in the run, and of conditions that are one for the
 // whole run. How many elements are on is then a number, and emitters can move whole words of 16 bytes in the middle and single elements at the ends.
 #ifndef TILEVM_SPECIALIZER_ANALYSIS_RUNS_H_
 #define TILEVM_SPECIALIZER_ANALYSIS_RUNS_H_
