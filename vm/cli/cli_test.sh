@@ -187,7 +187,7 @@ inspected=("$examples/vector_add.py" add_kernel "x_ptr=ptr<f32>" "y_ptr=ptr<f32>
 check "inspect layout" 0 "$tilevm" inspect --stage layout "${inspected[@]}"
 says out "layout L0 = [1024]"
 check "inspect cuda" 0 "$tilevm" inspect --stage cuda --arch sm_80 "${inspected[@]}"
-says out '__global__ void __launch_bounds__(128) add_kernel('
+says out '__global__ void __launch_bounds__(256) add_kernel('
 check "inspect slice" 0 "$tilevm" inspect --stage slice --arch sm_80 "${inspected[@]}"
 says out "nothing has to hold"
 check "inspect remarks" 0 "$tilevm" inspect --remarks --arch sm_90a "${inspected[@]}"

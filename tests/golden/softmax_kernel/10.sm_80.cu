@@ -64,20 +64,19 @@ extern "C" __global__ void __launch_bounds__(64) softmax_kernel(f32* output_ptr,
   f32* const out_start_ptr = ptr_add(output_ptr, v23);
 #line 31 "f0"
   Tile<f32, L0> softmax_output;
-  #pragma unroll
-  for (int r = 0; r < 16; r += 1) {
-    quotients1.by(denominator);
-  }
+  quotients1.by(denominator);
   if (quotients1.ordinary()) {
+    const auto inverse3 = rounded_reciprocal(to_f32(denominator));
     #pragma unroll
     for (int r = 0; r < 16; r += 1) {
 #line 29 "f0"
-      softmax_output.v[r] = quotient(numerator.v[r], denominator);
+      softmax_output.v[r] = quotient(numerator.v[r], denominator, inverse3);
     }
   } else {
+    const auto inverse4 = reciprocal(denominator);
     #pragma unroll
     for (int r = 0; r < 16; r += 1) {
-      softmax_output.v[r] = divide_by(numerator.v[r], reciprocal(denominator));
+      softmax_output.v[r] = divide_by(numerator.v[r], inverse4);
     }
   }
   #pragma unroll
