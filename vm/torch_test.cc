@@ -286,6 +286,23 @@ for bad in (lambda: x[rows, torch.tensor([0, 1])], lambda: x[rows, torch.tensor(
             "");
 }
 
+TEST(Torch, SwitchesAndLogsHaveNoEffect) {
+  EXPECT_EQ(RunBody(R"py(
+import logging, time
+logger = logging.getLogger(__name__)
+logger.setLevel(logging.INFO)
+logger.info("n = %d", 3)
+logging.warning("x")
+assert not logger.isEnabledFor(logging.DEBUG)
+torch.backends.cuda.matmul.allow_tf32 = True
+torch.backends.cudnn.benchmark = False
+x = torch.tensor([1.0, 5.0])
+assert x.clamp_(0, 2) is x and x.tolist() == [1, 2] and x.new_full((2,), 3, dtype=torch.int32).tolist() == [3, 3] and x.new_full((1,), 7).dtype == torch.float32
+assert time.process_time() >= 0
+)py"),
+            "");
+}
+
 TEST(Torch, PicksAndPlacesByIndex) {
   EXPECT_EQ(RunBody(R"py(
 x = torch.arange(12).view(3, 4)

@@ -239,6 +239,8 @@ absl::Status Evaluator::Impl::SetAttr(const Value& object, absl::string_view nam
   }
   if (object.is(ValueKind::kObject)) return object.As<HostObject>()->SetAttr(*self_, name, value, loc);
   if (object.is(ValueKind::kUnit)) return SetGlobal(static_cast<uint32_t>(object.As<BoxPayload>()->inner.int_value()), name, value);
+  // Switches of a library that is not here.
+  if (object.is(ValueKind::kBuiltin) && absl::StartsWith(object.string(), "torch.backends.")) return absl::OkStatus();
   // Functions and jit functions carry notes in Python (f.__name__ = ...); nothing here reads them.
   if (object.is(ValueKind::kFunction) || object.is(ValueKind::kJitFunction)) return absl::OkStatus();
   return InvalidAt(loc, "AttributeError: '", NameOfType(object), "' object attribute '", name, "' cannot be set");

@@ -2,6 +2,7 @@
 // profiler of Triton have to say to a program that only mentions them. A program sees no command line of its own
 // and an empty environment: what a file does depends on it and its arguments alone. sys.exit is the evaluator's.
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,6 +31,13 @@ template <bool kWall>
 absl::StatusOr<Value> Seconds(const PathCall&) { return Value::Float(static_cast<double>(Nanoseconds(kWall)) * 1e-9); }
 template <bool kWall>
 absl::StatusOr<Value> WholeNanoseconds(const PathCall&) { return Value::Int(Nanoseconds(kWall)); }
+
+// Of all threads of this process.
+absl::StatusOr<Value> ProcessorSeconds(const PathCall&) {
+  timespec used{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return Value::Float(static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9);
+}
 
 absl::StatusOr<Value> Sleep(const PathCall& call) {
   const Value seconds = call.Arg(0, "seconds");
@@ -358,11 +366,34 @@ absl::StatusOr<Value> NoProfileTree(const PathCall&) { return Value::Tuple({Valu
 
 absl::StatusOr<Value> MakeParser(const PathCall&) { return Value::Shared(ValueKind::kObject, std::make_shared<ArgumentParser>()); }
 
+// logging: what a program logs is not shown, like its warnings.
+class Logger : public specializer::HostObject {
+ public:
+  std::string type_name() const override { return "logging.Logger"; }
+  absl::StatusOr<Value> GetAttr(Evaluator& evaluator, absl::string_view name, Loc loc) override {
+    if (name == "level") return Value::Int(30);
+    if (name == "handlers") return Value::List({});
+    return HostObject::GetAttr(evaluator, name, loc);
+  }
+  absl::Status SetAttr(Evaluator&, absl::string_view, const Value&, Loc) override { return absl::OkStatus(); }
+  absl::StatusOr<Value> CallMethod(Evaluator& evaluator, absl::string_view name, const CallArgs& args, Loc loc) override {
+    if (name == "isEnabledFor" || name == "hasHandlers") return Value::Bool(false);
+    if (name == "getEffectiveLevel") return Value::Int(30);
+    for (absl::string_view silent :
+         {"debug", "info", "warning", "warning_once", "error", "critical", "exception", "log", "setLevel", "addHandler", "removeHandler", "addFilter"}) {
+      if (name == silent) return Value::None();
+    }
+    return HostObject::CallMethod(evaluator, name, args, loc);
+  }
+};
+absl::StatusOr<Value> MakeLogger(const PathCall&) { return Value::Shared(ValueKind::kObject, std::make_shared<Logger>()); }
+absl::StatusOr<Value> LogNothing(const PathCall&) { return Value::None(); }
+
 constexpr PathRow kRows[] = {
     {"time.time", Seconds<true>},
     {"time.perf_counter", Seconds<false>},
     {"time.monotonic", Seconds<false>},
-    {"time.process_time", Seconds<false>},
+    {"time.process_time", ProcessorSeconds},
     {"time.time_ns", WholeNanoseconds<true>},
     {"time.perf_counter_ns", WholeNanoseconds<false>},
     {"time.monotonic_ns", WholeNanoseconds<false>},
@@ -380,6 +411,14 @@ constexpr PathRow kRows[] = {
     {"os.getcwd", Here},
     {"os.cpu_count", CpuCount},
     {"argparse.ArgumentParser", MakeParser},
+    {"logging.getLogger", MakeLogger},
+    {"logging.StreamHandler", MakeLogger},
+    {"logging.Formatter", MakeLogger},
+    {"logging.basicConfig", LogNothing},
+    {"logging.debug", LogNothing},
+    {"logging.info", LogNothing},
+    {"logging.warning", LogNothing},
+    {"logging.error", LogNothing},
     {"pathlib.Path", MakePath},
     {"pathlib.PurePath", MakePath},
     {"inspect.currentframe", CurrentFrame},

@@ -54,6 +54,15 @@ absl::StatusOr<Value> CreateNew(HostCall& call) {  // x.new_empty(shape)
   return FinishCreation(call, t, 2);
 }
 
+absl::StatusOr<Value> NewFull(HostCall& call) {  // x.new_full(shape, value)
+  TILEVM_ASSIGN_OR_RETURN(Tensor like, call.TensorArg(0));
+  TILEVM_ASSIGN_OR_RETURN(Shape shape, call.ShapeArg(1));
+  TILEVM_ASSIGN_OR_RETURN(DType dtype, call.DTypeArg(3, like.dtype));
+  TILEVM_ASSIGN_OR_RETURN(Tensor t, Tensor::Make(dtype, shape, Fill::kZero));
+  TILEVM_RETURN_IF_ERROR(FillWith(t, call.args[2]));
+  return FinishCreation(call, t, 3);
+}
+
 absl::StatusOr<Value> EmptyStrided(HostCall& call) {
   TILEVM_ASSIGN_OR_RETURN(Shape shape, call.ShapeArg(0));
   TILEVM_ASSIGN_OR_RETURN(Shape strides, call.ShapeArg(1));
@@ -208,6 +217,7 @@ constexpr HostOp kOps[] = {
     {".new_empty", "input size* | " TILEVM_CREATION_KEYWORDS, CreateNew, kEmpty},
     {".new_zeros", "input size* | " TILEVM_CREATION_KEYWORDS, CreateNew, kZeros},
     {".new_ones", "input size* | " TILEVM_CREATION_KEYWORDS, CreateNew, kOnes},
+    {".new_full", "input size fill_value | " TILEVM_CREATION_KEYWORDS, NewFull},
     {"empty_strided", "size stride | " TILEVM_CREATION_KEYWORDS, EmptyStrided},
     {"full", "size fill_value/value | " TILEVM_CREATION_KEYWORDS, Full},
     {"full_like", "input fill_value/value | " TILEVM_CREATION_KEYWORDS, FullLike},

@@ -167,9 +167,11 @@ absl::StatusOr<Value> LeakyRelu(HostCall& call) {  // 0 leaky_relu, 1 elu
 }
 
 absl::StatusOr<Value> Clamp(HostCall& call) {  // clamp(min, max), clamp_min(min), clamp_max(max)
+  TILEVM_RETURN_IF_ERROR(call.TensorArg(0).status());
   Value result = call.args[0];
-  const Value low = call.tag == 2 ? Value::None() : call.args[1];
-  const Value high = call.tag == 2 ? call.args[1] : call.args.size() > 2 ? call.args[2] : Value::None();
+  const int kind = call.tag % kInPlace;
+  const Value low = kind == 2 ? Value::None() : call.args[1];
+  const Value high = kind == 2 ? call.args[1] : call.args.size() > 2 ? call.args[2] : Value::None();
   if (low.absent_or_none() && high.absent_or_none()) return call.Error("at least one of 'min' or 'max' must not be None");
   const struct { const Value& bound; BinaryKind kind; } steps[] = {{low, BinaryKind::kMaximum}, {high, BinaryKind::kMinimum}};
   for (const auto& step : steps) {
@@ -178,7 +180,9 @@ absl::StatusOr<Value> Clamp(HostCall& call) {  // clamp(min, max), clamp_min(min
     TILEVM_ASSIGN_OR_RETURN(Operand b, MakeOperand(step.bound, call.name, call.loc));
     TILEVM_ASSIGN_OR_RETURN(result, Binary(step.kind, a, b, call.name, call.loc));
   }
-  return result;
+  if (call.tag < kInPlace) return result;
+  TILEVM_RETURN_IF_ERROR(StoreResult(AsTensor(call.args[0])->tensor, AsTensor(result)->tensor, call.loc));
+  return call.args[0];
 }
 
 absl::StatusOr<Tensor> Select(const Tensor& condition, const Tensor& a, const Tensor& b, DType dtype) {
@@ -260,6 +264,7 @@ constexpr HostOp kOps[] = {
     BINARY("logical_or .logical_or", kLogicalOr), BINARY("logical_xor .logical_xor", kLogicalXor),
     BINARY_(".add_", kAdd), BINARY_(".sub_", kSub), BINARY_(".mul_", kMul), BINARY_(".div_", kDiv), BINARY_(".pow_", kPow),
     {"clamp .clamp clip .clip", "input min? max? | out?", Clamp, 0},
+    {".clamp_ .clip_", "input min? max?", Clamp, kInPlace},
     {"clamp_min .clamp_min", "input min", Clamp, 1},
     {"clamp_max .clamp_max", "input max", Clamp, 2},
     {"where", "condition input other", Where},
