@@ -345,6 +345,28 @@ with torch.no_grad():
   Fails("class M(torch.nn.Module):\n    pass\nM()(1)\n", "NotImplementedError: Module [M] is missing the required \"forward\" function");
 }
 
+TEST(Classes, HooksOfSubclassesAndAbs) {
+  EXPECT_EQ(RunBody(R"py(
+class Base:
+    names = []
+    def __init_subclass__(cls):
+        Base.names.append(cls.__name__)
+class First(Base):
+    def __abs__(self):
+        return 5
+class Second(First):
+    pass
+class Other:
+    @classmethod
+    def __init_subclass__(cls):
+        cls.seen = True
+class Third(Other, Base):
+    pass
+assert Base.names == ["First", "Second"] and Third.seen and abs(Second()) == 5
+)py"),
+            "");
+}
+
 TEST(Classes, KeyErrorsShowTheirKey) {
   EXPECT_EQ(RunBody(R"py(
 def error_of(f):

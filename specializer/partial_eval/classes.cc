@@ -171,6 +171,13 @@ absl::StatusOr<Value> Evaluator::Impl::MakeClass(absl::string_view name, std::ve
   } else if (HasBase(type, "builtins.int") || HasBase(type, "builtins.str")) {
     return UnimplementedAt(loc, "class '", name, "': a subclass of ", HasBase(type, "builtins.int") ? "int" : "str", " is not supported");
   }
+  for (const Value& base : payload->bases) {
+    const Value* hook = base.is(ValueKind::kClass) ? FindInClass(base, "__init_subclass__") : nullptr;
+    if (hook == nullptr) continue;
+    auto* wrapper = hook->is(ValueKind::kObject) ? dynamic_cast<MethodWrapper*>(hook->As<HostObject>()) : nullptr;  // @classmethod, written out
+    TILEVM_RETURN_IF_ERROR(CallHost(wrapper != nullptr ? wrapper->function : *hook, {type}, loc).status());
+    break;
+  }
   return type;
 }
 

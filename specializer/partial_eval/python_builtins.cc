@@ -174,6 +174,8 @@ absl::StatusOr<Value> Abs(Impl& impl, const CallArgs& args, Loc loc) {
   if (value.is(ValueKind::kFloat)) return Value::Float(std::fabs(value.float_value()));
   if (value.is_static_number()) return value.int_value() < 0 ? impl.Unary(Op::kNeg, value, loc) : Value::Int(value.int_value());
   if (value.is(ValueKind::kObject)) return value.As<HostObject>()->CallMethod(impl.self(), "abs", {}, loc);
+  TILEVM_ASSIGN_OR_RETURN(std::optional<Value> own, impl.CallDunder(value, "__abs__", {}, loc));
+  if (own.has_value()) return *std::move(own);
   return InvalidAt(loc, "TypeError: bad operand type for abs(): '", impl.NameOfType(value), "'");
 }
 
