@@ -345,6 +345,20 @@ with torch.no_grad():
   Fails("class M(torch.nn.Module):\n    pass\nM()(1)\n", "NotImplementedError: Module [M] is missing the required \"forward\" function");
 }
 
+TEST(Classes, PercentFormatsFromDicts) {
+  EXPECT_EQ(RunBody(R"py(
+assert "%(a)d %(b)-4s|%(a)05.1f %%" % {"a": 3, "b": "x"} == "3 x   |003.0 %"
+for bad in (lambda: "%(c)s" % {"a": 1}, lambda: "%(a)s" % 1, lambda: "%(a" % {"a": 1}):
+    try:
+        bad()
+        failed = False
+    except (KeyError, TypeError, ValueError):
+        failed = True
+    assert failed
+)py"),
+            "");
+}
+
 TEST(Classes, HooksOfSubclassesAndAbs) {
   EXPECT_EQ(RunBody(R"py(
 class Base:

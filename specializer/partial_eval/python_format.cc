@@ -280,6 +280,16 @@ absl::StatusOr<std::string> PercentFormat(absl::string_view text, const Value& v
     absl::StrAppend(&out, text.substr(0, percent));
     if (percent == absl::string_view::npos) break;
     text.remove_prefix(percent + 1);
+    const Value* named = nullptr;  // %(key)s takes from a dict
+    if (!text.empty() && text[0] == '(') {
+      const size_t close = text.find(')');
+      if (close == absl::string_view::npos) return InvalidAt(loc, "ValueError: incomplete format key");
+      if (!value.is(ValueKind::kDict)) return InvalidAt(loc, "TypeError: format requires a mapping");
+      const Value key = Value::String(std::string(text.substr(1, close - 1)));
+      named = DictFind(*value.As<DictPayload>(), key);
+      if (named == nullptr) return InvalidAt(loc, "KeyError: ", Repr(key));
+      text.remove_prefix(close + 1);
+    }
     Spec spec;
     spec.align = '>';
     for (; !text.empty() && (text[0] == '-' || text[0] == '0' || text[0] == '+' || text[0] == ' ' || text[0] == '#'); text.remove_prefix(1)) {
@@ -300,9 +310,9 @@ absl::StatusOr<std::string> PercentFormat(absl::string_view text, const Value& v
       out.push_back('%');
       continue;
     }
-    if (used >= count) return InvalidAt(loc, "TypeError: not enough arguments for format string");
-    const Value& item = value.is(ValueKind::kTuple) ? value.items()[used] : value;
-    ++used;
+    if (named == nullptr && used >= count) return InvalidAt(loc, "TypeError: not enough arguments for format string");
+    const Value item = named != nullptr ? *named : value.is(ValueKind::kTuple) ? value.items()[used] : value;
+    if (named == nullptr) ++used;
     if (spec.type == 's' || spec.type == 'r') {
       TILEVM_ASSIGN_OR_RETURN(std::string piece, to_text(item, spec.type == 'r'));
       if (out.size() + piece.size() > kMaxText)
