@@ -39,12 +39,40 @@ ValueId Reassociate(Rewriter& rewriter, const ir::Op& op) {
   return EmitCopy(rewriter.builder(), op, {x, EmitConstant(rewriter, type, both, op.loc)}, type);
 }
 
+// Whether every value is a multiple of 2^k, whatever wraps on the way.
+bool IsMultiple(const Rewriter& rewriter, ValueId id, int64_t power, int depth) {
+  const ir::Op* def = rewriter.Def(id);
+  if (def == nullptr || depth == 0) return false;
+  const auto operand = [&](int i) { return IsMultiple(rewriter, def->operands[i], power, depth - 1); };
+  switch (def->op) {
+    case Op::kConst: return def->IntAttr("value") % power == 0;
+    case Op::kMul: return operand(0) || operand(1);
+    case Op::kAdd: case Op::kSub: return operand(0) && operand(1);
+    default: return false;
+  }
+}
+
+// x - x // c * c is 0 for multiples of c: where a loop begins that counts whole blocks back from x.
+ValueId Remainder(Rewriter& rewriter, const ir::Op& op) {
+  constexpr int kMaxDepth = 6;
+  const ir::Op* product = rewriter.DefIf(op.operands[1], Op::kMul);
+  if (product == nullptr) return ir::kNoValue;
+  const ir::Op* quotient = rewriter.DefIf(product->operands[0], Op::kFloorDiv);
+  const std::optional<Constant> c = ConstantOf(rewriter, product->operands[1]);
+  if (quotient == nullptr || !c.has_value() || quotient->operands[0] != op.operands[0]) return ir::kNoValue;
+  const int64_t power = isa::ScalarToInt(c->dtype, c->value);
+  if (power <= 0 || (power & (power - 1)) != 0 || !IsIntConstant(rewriter, quotient->operands[1], power)) return ir::kNoValue;
+  if (!IsMultiple(rewriter, op.operands[0], power, kMaxDepth)) return ir::kNoValue;
+  return EmitConstant(rewriter, rewriter.TypeOf(op.results[0]), isa::ScalarFromInt(c->dtype, 0), op.loc);
+}
+
 ValueId Integers(Rewriter& rewriter, const ir::Op& op) {
   const auto right_is = [&](int64_t n) { return IsIntConstant(rewriter, op.operands[1], n); };
   switch (op.op) {
     case Op::kAdd: return First(OtherThan(rewriter, op, 0), Reassociate(rewriter, op));
     case Op::kMul: return First(First(OtherThan(rewriter, op, 1), Absorber(rewriter, op, 0)), Reassociate(rewriter, op));
-    case Op::kSub: case Op::kShl: case Op::kShr: return right_is(0) ? op.operands[0] : ir::kNoValue;
+    case Op::kSub: return right_is(0) ? op.operands[0] : Remainder(rewriter, op);
+    case Op::kShl: case Op::kShr: return right_is(0) ? op.operands[0] : ir::kNoValue;
     case Op::kFloorDiv: return right_is(1) ? op.operands[0] : ir::kNoValue;
     case Op::kBitAnd: return First(OtherThan(rewriter, op, -1), Absorber(rewriter, op, 0));
     case Op::kBitOr: return First(OtherThan(rewriter, op, 0), Absorber(rewriter, op, -1));

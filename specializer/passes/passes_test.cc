@@ -94,6 +94,29 @@ TEST_F(PassTest, FoldIntegersAndPointers) {
 )");
 }
 
+// Where a loop begins that counts whole blocks back from a multiple of them.
+TEST_F(PassTest, FoldKnowsNoRemainderOfMultiples) {
+  const ValueId pid = Param(isa::ScalarType(DType::kI32), "pid");
+  const auto rest = [&](ValueId x, int64_t block) { Use(Like(Op::kSub, {x, Like(Op::kMul, {Like(Op::kFloorDiv, {x, Int(block)}), Int(block)})})); };
+  const ValueId end = Like(Op::kAdd, {Like(Op::kMul, {pid, Int(128)}), Int(64)});
+  rest(end, 32);
+  rest(end, 128);
+  EXPECT_EQ(After(FoldThenDce), R"(    %1: i32 = const {value = 128}
+    %2: i32 = mul %pid, %1
+    %3: i32 = const {value = 64}
+    %4: i32 = add %2, %3
+    %5: i32 = const {value = 0}
+    device_print %5
+    %6: i32 = const {value = 128}
+    %7: i32 = floordiv %4, %6
+    %8: i32 = const {value = 128}
+    %9: i32 = mul %7, %8
+    %10: i32 = sub %4, %9
+    device_print %10
+    yield
+)");
+}
+
 TEST_F(PassTest, FoldDropsConstantMasks) {
   const ValueId p = Param(Type{{DType::kF32, true}, {8}}, "p");
   const ValueId yes = Tile(b_.ConstInt(DType::kI1, 1, {})), no = Tile(b_.ConstInt(DType::kI1, 0, {}));
