@@ -36,7 +36,7 @@ constexpr int64_t kBytesUnderWay = 32;
 constexpr int kMostWarpsOfLine = 8;
 
 // What the memory accesses of a kernel move, and its reductions take.
-struct Accesses {
+struct Traffic {
   int64_t largest = 0;        // elements of the largest tile accessed or reduced
   int64_t loaded_bytes = 0;   // of all tiles loaded, in the program's text
   int64_t moved_bytes = 0;    // loaded and stored, likewise
@@ -44,7 +44,7 @@ struct Accesses {
   int rank = 0;               // the highest of a tile accessed
   bool has_dot = false, has_reduce = false, has_loop = false;
 };
-void CollectAccesses(const ir::Kernel& kernel, const ir::Region& region, Accesses& out) {
+void CollectTraffic(const ir::Kernel& kernel, const ir::Region& region, Traffic& out) {
   for (const ir::Op& op : region.ops) {
     out.has_dot |= op.op == isa::Op::kDot;
     out.has_reduce |= op.op == isa::Op::kReduce;
@@ -58,15 +58,15 @@ void CollectAccesses(const ir::Kernel& kernel, const ir::Region& region, Accesse
       if (op.op == isa::Op::kLoad) out.loaded_bytes += bytes;
       if (op.op == isa::Op::kLoad && !type.is_scalar()) ++out.loads;
     }
-    for (const ir::Region& inner : op.regions) CollectAccesses(kernel, inner, out);
+    for (const ir::Region& inner : op.regions) CollectTraffic(kernel, inner, out);
   }
 }
 
 // num_warps is a hint: a row of 32768 elements on four warps is not what anyone wants. A dot fixes how warps share the work.
 // in_runs: its loads go by runs that are not aligned.
 int WarpsFor(const ir::Kernel& kernel, const Target& target, bool in_runs) {
-  Accesses accesses;
-  CollectAccesses(kernel, kernel.body, accesses);
+  Traffic accesses;
+  CollectTraffic(kernel, kernel.body, accesses);
   int warps = kernel.options.num_warps;
   if (accesses.has_dot || warps < 1 || (warps & (warps - 1)) != 0) return warps;
   const bool row = accesses.has_reduce && accesses.loads == 1 && accesses.rank == 1 && !accesses.has_loop;
@@ -87,8 +87,8 @@ int WarpsFor(const ir::Kernel& kernel, const Target& target, bool in_runs) {
 // 800 blocks could begin in a microsecond (two shapes measured); of 1024 f32 33.2 instead of 33.7.
 bool MayBeginEarly(const ir::Kernel& kernel) {
   constexpr int64_t kLeastBytes = 6144;
-  Accesses accesses;
-  CollectAccesses(kernel, kernel.body, accesses);
+  Traffic accesses;
+  CollectTraffic(kernel, kernel.body, accesses);
   return accesses.has_loop || accesses.has_dot || accesses.moved_bytes >= kLeastBytes;
 }
 
@@ -110,8 +110,8 @@ int64_t LeastRows(const ir::Kernel& kernel, const ir::Region& region, bool in_lo
 }
 
 // Registers of a tile that one access of a load or store may move.
-int64_t VectorOf(const layout::LayoutKernel& kernel, const analysis::AxisFacts& facts, const ir::Op& op) {
-  const analysis::Access access = analysis::AccessOf(kernel.kernel, facts, op);
+int64_t VectorOf(const layout::LayoutKernel& kernel, const analysis::Accesses& accesses, const ir::Op& op) {
+  const analysis::Access access = accesses.Of(op);
   const ir::ValueId pointer = op.operands[0];
   if (access.kind != analysis::AccessKind::kContiguous || !kernel.HasLayout(pointer)) return 1;
   const int64_t widest = 16 / isa::StorageBytes(isa::DType(kernel.kernel.TypeOf(pointer).elem.dtype));
@@ -132,20 +132,23 @@ uint32_t SameRegisters(const layout::LayoutKernel& kernel, const analysis::AxisF
 }
 
 // boxes: for a split into roles; null for none.
-pipeline::Schedule ScheduleOf(const layout::LayoutKernel& kernel, const analysis::AxisFacts& facts, const Target& target, const GenerateOptions& options,
+pipeline::Schedule ScheduleOf(const layout::LayoutKernel& kernel, const analysis::Accesses& accesses, const Target& target, const GenerateOptions& options,
                               const analysis::Boxes* boxes = nullptr, int64_t scratch = 0) {
   pipeline::ScheduleOptions how;
   how.max_smem = target.max_smem_per_block;
   how.wgmma = target.number == 90 && options.wgmma;
   how.overlap = options.overlap;
-  how.vector = [&](const ir::Op& op) { return VectorOf(kernel, facts, op); };
+  how.vector = [&](const ir::Op& op) { return VectorOf(kernel, accesses, op); };
   how.boxes = boxes;
   how.turn = options.promises.turn;
-  pipeline::Schedule schedule = pipeline::MakeSchedule(kernel, how);
-  if (boxes == nullptr) return schedule;
-  schedule.why_no_roles = pipeline::AssignRoles(
-      kernel, {boxes, target.max_smem_per_block, scratch, kernel.kernel.options.num_warps, options.promises.box_stores, !options.few_programs, options.promises.many}, &schedule);
-  return schedule;
+  for (;; how.rows = false) {
+    pipeline::Schedule schedule = pipeline::MakeSchedule(kernel, how);
+    if (boxes == nullptr) return schedule;
+    const int num_warps = kernel.kernel.options.num_warps;
+    schedule.why_no_roles = pipeline::AssignRoles(
+        kernel, {boxes, target.max_smem_per_block, scratch, num_warps, options.promises.box_stores, !options.few_programs, options.promises.many}, &schedule);
+    if (schedule.roles.groups > 0 || !how.rows) return schedule;  // what the producer needs for rows may be what it cannot know
+  }
 }
 
 // Only where the copies may run ahead of everything that the kernel writes.
@@ -167,8 +170,8 @@ int64_t DotCount(const ir::Region& region) {
 
 absl::StatusOr<layout::LayoutKernel> LayOut(const ir::Kernel& given, const Target& target, const GenerateOptions& options) {
   ir::Kernel kernel = pipeline::CarriedOffsets(Legalize(given, target));
-  const analysis::AxisFacts facts(kernel, {.trust_signs = options.promises.trust_signs});
-  const RunAccesses runs(kernel, facts);
+  const analysis::Accesses accesses(kernel, {.trust_signs = options.promises.trust_signs});
+  const RunAccesses runs(kernel, accesses.facts());
   const int num_warps = WarpsFor(kernel, target, runs.LoadsUnaligned());
   if (num_warps < 1 || (num_warps & (num_warps - 1)) != 0 || num_warps * 32 > target.max_threads_per_block) {
     return InvalidAt(kernel.loc, "num_warps is ", num_warps, "; it has to be a power of two between 1 and ", target.max_threads_per_block / 32);
@@ -181,19 +184,21 @@ absl::StatusOr<layout::LayoutKernel> LayOut(const ir::Kernel& given, const Targe
   layouts.num_warps = kernel.options.num_warps;
   layouts.warpgroups = target.number == 90 && options.wgmma;
   layouts.access = [&](const ir::Op& op) {
-    const analysis::Access access = analysis::AccessOf(kernel, facts, op);
-    if (const std::optional<analysis::Run> run = runs.RunOf(op)) return layout::LayoutOptions::Access{RunAccesses::Widest(kernel, op), run->axis};
+    const analysis::Access access = accesses.Of(op);
+    if (const std::optional<analysis::Run> run = runs.RunOf(op); run.has_value() && !accesses.IsGuessed(op)) {
+      return layout::LayoutOptions::Access{RunAccesses::Widest(kernel, op), run->axis};
+    }
     return layout::LayoutOptions::Access{access.vector, access.kind == analysis::AccessKind::kContiguous ? access.axis : -1};
   };
   TILEVM_ASSIGN_OR_RETURN(layout::LayoutKernel laid_out, layout::AssignLayouts(kernel, layouts));
   if (!layouts.warpgroups) return laid_out;
   // Warps in one column suit wgmma alone: by mma.sync each would fetch all of b.
-  const analysis::AxisFacts laid_facts(laid_out.kernel, {.trust_signs = options.promises.trust_signs});
+  const analysis::Accesses laid_out_accesses(laid_out.kernel, {.trust_signs = options.promises.trust_signs});
   const auto mostly_wgmma = [&](const pipeline::Schedule& schedule) { return 2 * static_cast<int64_t>(schedule.wgmma.size()) >= DotCount(laid_out.kernel.body); };
-  if (mostly_wgmma(ScheduleOf(laid_out, laid_facts, target, options))) return laid_out;
+  if (mostly_wgmma(ScheduleOf(laid_out, laid_out_accesses, target, options))) return laid_out;
   // Boxes of arrays may lie as wgmma needs them where the arrays do not.
   if (const std::unique_ptr<analysis::Boxes> boxes = BoxesOf(laid_out, target, options)) {
-    const pipeline::Schedule split = ScheduleOf(laid_out, laid_facts, target, options, boxes.get());
+    const pipeline::Schedule split = ScheduleOf(laid_out, laid_out_accesses, target, options, boxes.get());
     if (split.roles.groups > 0 && mostly_wgmma(split)) return laid_out;
   }
   layouts.warpgroups = false;
@@ -202,36 +207,37 @@ absl::StatusOr<layout::LayoutKernel> LayOut(const ir::Kernel& given, const Targe
 }
 
 pipeline::Schedule Plan(const layout::LayoutKernel& kernel, const Target& target, const GenerateOptions& options) {
-  const analysis::AxisFacts facts(kernel.kernel, {.trust_signs = options.promises.trust_signs});
+  const analysis::Accesses accesses(kernel.kernel, {.trust_signs = options.promises.trust_signs});
   if (const std::unique_ptr<analysis::Boxes> boxes = BoxesOf(kernel, target, options)) {
-    pipeline::Schedule schedule = ScheduleOf(kernel, facts, target, options, boxes.get());
+    pipeline::Schedule schedule = ScheduleOf(kernel, accesses, target, options, boxes.get());
     if (schedule.roles.groups > 0) return schedule;
-    pipeline::Schedule whole = ScheduleOf(kernel, facts, target, options);
+    pipeline::Schedule whole = ScheduleOf(kernel, accesses, target, options);
     whole.why_no_roles = schedule.why_no_roles;
     return whole;
   }
-  return ScheduleOf(kernel, facts, target, options);
+  return ScheduleOf(kernel, accesses, target, options);
 }
 
 absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& target, const GenerateOptions& given) {
   GenerateOptions options = given;
-  const analysis::AxisFacts facts(kernel.kernel, {.trust_signs = options.promises.trust_signs});
+  const analysis::Accesses accesses(kernel.kernel, {.trust_signs = options.promises.trust_signs});
   EmitOptions emit;
   emit.num_warps = kernel.kernel.options.num_warps;
   emit.no_alias = options.promises.no_alias;
   emit.line_directives = options.line_directives;
   emit.loops_run = options.promises.loops_run;
   emit.begins_early = target.number >= 90 && MayBeginEarly(kernel.kernel);
-  emit.vector = [&](const ir::Op& op) { return VectorOf(kernel, facts, op); };
-  const RunAccesses runs(kernel.kernel, facts);
-  emit.run = [&](const ir::Op& op) { return runs.Of(kernel, op); };
-  emit.same_registers = [&](ir::ValueId id) { return SameRegisters(kernel, facts, id); };
+  emit.vector = [&](const ir::Op& op) { return VectorOf(kernel, accesses, op); };
+  emit.guessed = [&](const ir::Op& op) { return accesses.IsGuessed(op); };
+  const RunAccesses runs(kernel.kernel, accesses.facts());
+  emit.run = [&](const ir::Op& op) { return accesses.IsGuessed(op) ? std::nullopt : runs.Of(kernel, op); };
+  emit.same_registers = [&](ir::ValueId id) { return SameRegisters(kernel, accesses.facts(), id); };
   // A split kernel whose other shared memory does not fit beside the rings gets shorter rings.
   int64_t scratch = 0;
   for (int attempt = 0; attempt < 3; ++attempt) {
     const std::unique_ptr<analysis::Boxes> boxes = BoxesOf(kernel, target, options);
     if (boxes == nullptr) break;
-    const pipeline::Schedule schedule = ScheduleOf(kernel, facts, target, options, boxes.get(), scratch);
+    const pipeline::Schedule schedule = ScheduleOf(kernel, accesses, target, options, boxes.get(), scratch);
     if (schedule.roles.groups == 0) break;
     emit.schedule = &schedule;
     emit.boxes = boxes.get();
@@ -244,7 +250,7 @@ absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& t
     scratch = emitted->smem_bytes - schedule.roles.bytes;
   }
   emit.boxes = nullptr;
-  const pipeline::Schedule schedule = ScheduleOf(kernel, facts, target, options);
+  const pipeline::Schedule schedule = ScheduleOf(kernel, accesses, target, options);
   emit.schedule = &schedule;
   return EmitCuda(kernel, emit);
 }

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "gpu/compile/run_access.h"
 #include "specializer/analysis/access_plan.h"
-#include "specializer/analysis/axis_facts.h"
 #include "specializer/analysis/boxes.h"
 
 namespace tilevm::gpu {
@@ -15,14 +14,16 @@ namespace {
 
 using isa::Op;
 
+constexpr char kWhereAligned[] = " where the address, which is looked at, is aligned";
+
 class Writer {
  public:
   Writer(const layout::LayoutKernel& kernel, const Target& target, const GenerateOptions& options)
       : lk_(kernel),
         target_(target),
         options_(options),
-        facts_(kernel.kernel, {.trust_signs = options.promises.trust_signs}),
-        runs_(kernel.kernel, facts_),
+        accesses_(kernel.kernel, {.trust_signs = options.promises.trust_signs}),
+        runs_(kernel.kernel, accesses_.facts()),
         boxes_(kernel.kernel),
         schedule_(Plan(kernel, target, options)) {
     Collect(kernel.kernel.body);
@@ -64,7 +65,7 @@ class Writer {
 
   // How an access goes through registers.
   std::string Plain(const ir::Op& op) const {
-    const analysis::Access access = analysis::AccessOf(lk_.kernel, facts_, op);
+    const analysis::Access access = accesses_.Of(op);
     if (access.kind == analysis::AccessKind::kUniform) return "one address for all threads";
     if (access.kind == analysis::AccessKind::kGather) return "element by element";
     const int64_t bytes = isa::StorageBytes(isa::DType(TypeOf(op.operands[0]).elem.dtype));
@@ -75,7 +76,7 @@ class Writer {
                                                     : ", aligned, shifted through shared memory, and single elements at the ends of rows, which are not known to be aligned");
     }
     const int64_t vector = lk_.HasLayout(op.operands[0]) ? std::min(access.vector, lk_.LayoutOf(op.operands[0]).ContiguousElements(access.axis)) : access.vector;
-    return absl::StrCat(std::min<int64_t>(16, vector * bytes), " bytes at a time");
+    return absl::StrCat(std::min<int64_t>(16, vector * bytes), " bytes at a time", accesses_.IsGuessed(op) ? kWhereAligned : "");
   }
   std::string NoMap(const ir::Op& op) const {
     if (target_.number < 90) return absl::StrCat("; no tensor map: ", target_.arch, " has none");
@@ -108,7 +109,8 @@ class Writer {
       const pipeline::Loop* plan = loop == nullptr ? nullptr : schedule_.LoopOf(loop->regions[0].args[0]);
       const std::string slots = plan == nullptr ? "" : absl::StrCat(", ", plan->stages, " slots");
       if (copy->staged) return absl::StrCat("copied ahead of the loop through registers, since fewer than 4 neighbouring bytes are known", slots, NoMap(op));
-      return absl::StrCat("copied ahead of the loop by cp.async, ", copy->vector * isa::StorageBytes(TypeOf(copy->value).elem), " bytes at a time", slots, NoMap(op));
+      return absl::StrCat("copied ahead of the loop by cp.async, ", copy->vector * isa::StorageBytes(TypeOf(copy->value).elem), " bytes at a time",
+                          accesses_.IsGuessed(op) ? kWhereAligned : "", slots, NoMap(op));
     }
     std::string why;
     if (loop != nullptr && TypeOf(op.results[0]).rank() == 2) {
@@ -153,7 +155,7 @@ class Writer {
   const layout::LayoutKernel& lk_;
   const Target& target_;
   const GenerateOptions& options_;
-  const analysis::AxisFacts facts_;
+  const analysis::Accesses accesses_;
   const RunAccesses runs_;
   analysis::Boxes boxes_;
   const pipeline::Schedule schedule_;

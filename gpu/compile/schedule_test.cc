@@ -162,6 +162,93 @@ TEST(Roles, OperandsOf32BitsAreTurnedBeforeTheLaunch) {
   for (const pipeline::Copy& copy : ScheduleOf(KernelOf(kMatmul, 8), target).loops[0].copies) EXPECT_FALSE(copy.turned);
 }
 
+ir::Kernel KernelOfText(absl::string_view text, const std::string& args, int num_warps) {
+  absl::StatusOr<isa::Module> module = triton::CompileTriton(absl::StrCat("import triton\nimport triton.language as tl\n\n\n", text), "kernel.py");
+  EXPECT_TRUE(module.ok()) << module.status();
+  absl::StatusOr<ir::Kernel> typed = tests::SpecializeExample({"", "kernel", args.c_str()}, *module);
+  EXPECT_TRUE(typed.ok()) << typed.status();
+  typed->options.num_warps = num_warps;
+  absl::StatusOr<ir::Kernel> kernel = specializer::RunPasses(*std::move(typed));
+  EXPECT_TRUE(kernel.ok()) << kernel.status();
+  return *std::move(kernel);
+}
+
+// Four products in an iteration: the two that need nothing computed start first, the two sums run on, small loads are copied by the producer as well.
+constexpr absl::string_view kFourProducts = R"(@triton.jit
+def kernel(q, k, v, g, m, e, dk, dv, N, BN: tl.constexpr, BM: tl.constexpr, D: tl.constexpr):
+    n = tl.program_id(0) * BN + tl.arange(0, BN)
+    d = tl.arange(0, D)
+    tk = tl.load(k + n[:, None] * D + d[None, :])
+    tv = tl.load(v + n[:, None] * D + d[None, :])
+    sum_k = tl.zeros([BN, D], tl.float32)
+    sum_v = tl.zeros([BN, D], tl.float32)
+    for start in range(0, N, BM):
+        i = start + tl.arange(0, BM)
+        tq = tl.load(q + i[None, :] * D + d[:, None])
+        p = tl.exp2(tl.dot(tk, tq) - tl.load(m + i)[None, :])
+        tg = tl.load(g + i[:, None] * D + d[None, :])
+        sum_v += tl.dot(p.to(tl.float16), tg)
+        ds = p * (tl.dot(tv, tl.trans(tg)) - tl.load(e + i)[None, :])
+        sum_k += tl.dot(ds.to(tl.float16), tl.trans(tq))
+    tl.store(dk + n[:, None] * D + d[None, :], sum_k)
+    tl.store(dv + n[:, None] * D + d[None, :], sum_v)
+)";
+
+TEST(Schedule, SeveralProductsAreWaitedForWhereTheyAreUsed) {
+  for (const auto& [depth, buffers] : {std::pair<int, bool>(64, false), std::pair<int, bool>(128, true)}) {
+    const std::string args = absl::StrCat("*f16/16 *f16/16 *f16/16 *f16/16 *f32/16 *f32/16 *f32/16 *f32/16 i32/16 =128 =32 =", depth);
+    const ir::Kernel kernel = KernelOfText(kFourProducts, args, 8);
+    const pipeline::Schedule schedule = ScheduleOf(kernel, *TargetOf("sm_90a"));
+    ASSERT_EQ(schedule.loops.size(), 1u);
+    EXPECT_EQ(schedule.roles.groups, 2) << schedule.why_no_roles;
+    const pipeline::Loop& loop = schedule.loops[0];
+    ASSERT_TRUE(loop.overlap.has_value());
+    EXPECT_EQ(loop.overlap->early.size(), 2u);
+    EXPECT_EQ(loop.overlap->fixed.size(), 2u);
+    EXPECT_EQ(loop.overlap->on.size(), 2u);
+    EXPECT_EQ(loop.overlap->buffers, buffers);  // fragments of both, and sums of 128 columns, are more than a thread can hold
+    EXPECT_EQ(std::count_if(loop.copies.begin(), loop.copies.end(), [](const pipeline::Copy& copy) { return copy.row; }), 2);
+    GenerateOptions plain;
+    plain.overlap = false;
+    EXPECT_FALSE(ScheduleOf(kernel, *TargetOf("sm_90a"), plain).loops[0].overlap.has_value());
+    absl::StatusOr<Emitted> emitted = Generate(kernel, *TargetOf("sm_90a"), {});
+    ASSERT_TRUE(emitted.ok()) << emitted.status();
+    // After S, whose product everything of the iteration before has been done as well; P runs on.
+    EXPECT_NE(emitted->text.find("wgmma_wait<1>();"), std::string::npos) << emitted->text;
+    EXPECT_NE(emitted->text.find("turn_take<2>();"), std::string::npos);
+  }
+}
+
+// Addresses found in memory are looked at when they are used; sizes and addresses are fetched together.
+TEST(Emit, AddressesFromMemory) {
+  const ir::Kernel kernel = KernelOfText(R"(@triton.jit
+def kernel(sizes, addresses, c, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    k = tl.load(sizes)
+    lda = tl.load(sizes + 1)
+    ldb = tl.load(sizes + 2)
+    a = tl.load(addresses).to(tl.pointer_type(tl.float16))
+    b = tl.load(addresses + 1).to(tl.pointer_type(tl.float16))
+    to = tl.load(addresses + 2).to(tl.pointer_type(tl.float16))
+    m = tl.arange(0, BM)
+    n = tl.arange(0, BN)
+    o = tl.arange(0, BK)
+    pa = a + m[:, None] * lda + o[None, :]
+    pb = b + o[:, None] * ldb + n[None, :]
+    acc = tl.zeros([BM, BN], tl.float32)
+    for i in range(0, k, BK):
+        acc += tl.dot(tl.load(pa), tl.load(pb))
+        pa += BK
+        pb += BK * ldb
+    tl.store(to + m[:, None] * ldb + n[None, :], acc.to(tl.float16))
+)",
+                                         "*i32/16 *i64/16 *f16/16 =128 =128 =64", 8);
+  absl::StatusOr<Emitted> emitted = Generate(kernel, *TargetOf("sm_90a"), {});
+  ASSERT_TRUE(emitted.ok()) << emitted.status();
+  for (const char* expected : {"copy_async<16>", "copy_guessed<16>", "store_guessed<8, 0, 0>", "hand_out(40, "}) {
+    EXPECT_NE(emitted->text.find(expected), std::string::npos) << expected << "\n" << emitted->text;
+  }
+}
+
 // Two loops over the same arrays, which may share tensor maps: each map has one parameter.
 TEST(Emit, EachTensorMapIsAParameter) {
   absl::StatusOr<isa::Module> module = triton::CompileTriton(R"(import triton
@@ -261,9 +348,11 @@ TEST(Schedule, WhatIsChosenForHopperDoesNotSpill) {
     return (*nvrtc)->Compile(request);
   };
   const tests::ExampleKernel merged = {"flash_attention", "flash_attention_kernel", kShortCausal.c_str()};
-  for (const tests::ExampleKernel& example : {kAttention, merged, kMatmul}) {
-    SCOPED_TRACE(example.args);
-    auto best = BestVariant<CompileResult>(KernelOf(example, 8), target, {}, compile, [](const CompileResult& result) { return BadnessOf(result.spill_bytes, result.serialised); });
+  const ir::Kernel four = KernelOfText(kFourProducts, "*f16/16 *f16/16 *f16/16 *f16/16 *f32/16 *f32/16 *f32/16 *f32/16 i32/16 =128 =32 =64", 8);
+  for (const ir::Kernel& kernel : {KernelOf(kAttention, 8), KernelOf(merged, 8), KernelOf(kMatmul, 8), four}) {
+    SCOPED_TRACE(kernel.name);
+    const auto badness = [](const CompileResult& result) { return BadnessOf(result.spill_bytes, result.serialised); };
+    auto best = BestVariant<CompileResult>(kernel, target, {}, compile, badness);
     ASSERT_TRUE(best.ok()) << best.status();
     EXPECT_EQ(best->spill_bytes, 0);
     EXPECT_FALSE(best->serialised) << best->log;

@@ -158,10 +158,47 @@ TV_DEV T load_scalar_once(u32 smem, const T* p, bool mask, T other) {
   return *place;
 }
 
+// One thread's value for all, with a barrier in between.
+template <class T> TV_DEV void hand_out(u32 smem, T x) { *reinterpret_cast<T*>(shared_memory + smem) = x; }
+template <class T> TV_DEV T handed_out(u32 smem) { return *reinterpret_cast<const T*>(shared_memory + smem); }
+
 template <int V, int Cache, int Evict, class T>
 TV_DEV void store(T* p, const T* x, bool mask = true) {
   using S = typename stored<T>::type;
   store_vector<V, Cache, Evict>(reinterpret_cast<S*>(p), reinterpret_cast<const S*>(x), mask);
+}
+// Accesses of V registers where nothing is known of the address's alignment: one by one if it is not aligned to them.
+template <int V, class T>
+TV_DEV bool is_aligned(const T* p) {
+  constexpr int bytes = V * static_cast<int>(sizeof(T));
+  return reinterpret_cast<u64>(p) % (bytes > 16 ? 16 : bytes) == 0;
+}
+template <int V, int Cache, int Evict, class T>
+TV_DEV void load_guessed(T* out, const T* p, bool mask = true, T other = T{}) {
+  if (is_aligned<V>(p)) {
+    load<V, Cache, Evict>(out, p, mask, other);
+  } else {
+#pragma unroll
+    for (int i = 0; i < V; ++i) load<1, Cache, Evict>(out + i, p + i, mask, other);
+  }
+}
+template <int V, int Cache, int Evict, class T>
+TV_DEV void load_guessed(T* out, const T* p, bool mask, const T* other) {
+  if (is_aligned<V>(p)) {
+    load<V, Cache, Evict>(out, p, mask, other);
+  } else {
+#pragma unroll
+    for (int i = 0; i < V; ++i) load<1, Cache, Evict>(out + i, p + i, mask, other + i);
+  }
+}
+template <int V, int Cache, int Evict, class T>
+TV_DEV void store_guessed(T* p, const T* x, bool mask = true) {
+  if (is_aligned<V>(p)) {
+    store<V, Cache, Evict>(p, x, mask);
+  } else {
+#pragma unroll
+    for (int i = 0; i < V; ++i) store<1, Cache, Evict>(p + i, x + i, mask);
+  }
 }
 template <int Cache = 0, int Evict = 0, class T>
 TV_DEV void store_scalar(T* p, T value, bool mask) {

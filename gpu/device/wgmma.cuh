@@ -28,6 +28,12 @@ TV_DEV void wgmma_results(T* acc) {
     else asm volatile("" : "+r"(acc[i]), "+r"(acc[i + 1]), "+r"(acc[i + 2]), "+r"(acc[i + 3]) :: "memory");
   }
 }
+// Fragments that products under way read are overwritten only after this.
+template <int Count>
+TV_DEV void wgmma_read(const u32* words) {
+#pragma unroll
+  for (int i = 0; i < Count; i += 4) asm volatile("" ::"r"(words[i]), "r"(words[i + 1]), "r"(words[i + 2]), "r"(words[i + 3]) : "memory");
+}
 // Warpgroups take turns at starting products, so that one multiplies while another computes: each waits at its own barrier for the one before it in the ring.
 constexpr int kTurnBarriers = 8;
 template <int Groups>

@@ -96,7 +96,7 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
   for (int64_t tile = 0; tile < later.m_tiles; ++tile) Line("u32 ", numbered("words"), "_", tile, "[", 4 * later.k_steps, "];");
 
   const std::set<int> first_rings = RingsOf(first), second_rings = RingsOf(second);
-  auto release = [&](int ring) { Line("ring", ring, ".release<0>(", roles().rings[ring].by_wgmma ? "(threadIdx.x & 127) == 0" : "true", ");"); };
+  auto release = [&](int ring) { Line("ring", ring, ".release<0>(", ReleaseBy(ring), ");"); };
   auto results = [&](ir::ValueId value) { Line("wgmma_results<", LayoutOf(value).register_count(), ">(", Name(value), ".v);"); };
   auto start_first = [&]() -> absl::Status {
     if (!split) {

@@ -28,11 +28,31 @@ absl::Status Printer::PrintRegion(const ir::Region& region, const ir::Op* owner)
   if (owner != nullptr) scratch_state_ = ScratchState::kUnknown;
   const bool outer_narrow = stay_narrow_;
   stay_narrow_ = false;
-  for (const ir::Op* op : PrintOrder(region, plan == nullptr && !HasRoles(), &stay_narrow_)) {
+  std::vector<const ir::Op*> order = PrintOrder(region, plan == nullptr && !HasRoles(), &stay_narrow_);
+  const bool overlaps = plan != nullptr && plan->overlap.has_value();
+  if (overlaps) OrderOverlap(order);
+  size_t gathered = 0;  // ops up to here have been looked at
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (!HasRoles() && i >= gathered && IsHandedOut(*order[i])) {
+      std::vector<const ir::Op*> loads;
+      const size_t first = GatherScalarLoads(order, i, &loads);
+      gathered = i + first + 1;
+      if (loads.size() > 1) {
+        for (size_t end = i + first; i < end; ++i) TILEVM_RETURN_IF_ERROR(PrintOp(*order[i], owner, region));
+        PrintScalarLoads(loads);
+        i += loads.size() - 1;
+        continue;
+      }
+    }
+    const ir::Op* op = order[i];
     if (plan != nullptr && op->results.size() == 1 && plan->only_ahead.count(op->results[0]) != 0) continue;
     if (HasRoles() && roles().skipped.count(op) != 0) continue;
+    if (overlaps) WaitForOperands(*op);
     if (consumed_ != nullptr && plan == consumed_) TakeRings(*op);
+    const bool early = overlaps && op->op == isa::Op::kDot && plan->overlap->IsEarly(op->results[0]);
+    if (early && op->results[0] == plan->overlap->early.front()) TakeTurn(true);
     TILEVM_RETURN_IF_ERROR(PrintOp(*op, owner, region));
+    if (early && op->results[0] == plan->overlap->early.back()) TakeTurn(false);
     if (!HasRoles()) continue;
     if (auto done = roles().done_after.find(op); done != roles().done_after.end()) {
       for (int ring : done->second) Line("ring", ring, ".release<0>((threadIdx.x & 127) == 0); ring", ring, ".advance();");

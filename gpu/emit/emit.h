@@ -32,6 +32,7 @@ struct EmitOptions {
   // How many registers of a row one access of this load or store may move: addresses contiguous, aligned to that many elements, one mask value for
   // all. 1 is always right.
   std::function<int64_t(const ir::Op&)> vector;
+  std::function<bool(const ir::Op&)> guessed;    // it may not be aligned to that many: each access looks
   // How this load or store goes by runs; none: by `vector`.
   std::function<std::optional<RunAccess>(const ir::Op&)> run;
   // Bits of the register's number that do not change the value of a tile: two registers that differ in these alone hold the same. 0 is always right.

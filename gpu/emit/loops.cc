@@ -395,7 +395,8 @@ void Printer::PrintGroup(const Group& group, const std::set<ir::ValueId>& kept) 
   for (const ir::Op* op : group.ops) {
     if (group.kind == GroupKind::kLoad) {
       const ir::ValueId result = op->results[0], mask = op->operand(1), other = op->operand(2);
-      std::string call = absl::StrCat("load<", group.vector, ", ", CacheCode(*op, false), ", ", EvictCode(*op), ">(", Name(result), ".v + r, ",
+      std::string call = absl::StrCat(IsGuessed(*op) ? "load_guessed<" : "load<", group.vector, ", ", CacheCode(*op, false), ", ", EvictCode(*op), ">(",
+                                      Name(result), ".v + r, ",
                                       Register(op->operands[0], locals));
       if (mask != ir::kNoValue) absl::StrAppend(&call, ", ", Register(mask, locals));
       if (mask != ir::kNoValue && other != ir::kNoValue) {
@@ -408,7 +409,8 @@ void Printer::PrintGroup(const Group& group, const std::set<ir::ValueId>& kept) 
       Line("cast_pair(", Name(op->results[0]), ".v + r, ", Name(op->operands[0]), ".v + r);");
     } else if (group.kind == GroupKind::kStore) {
       const ir::ValueId value = op->operands[1], mask = op->operand(2);
-      std::string call = absl::StrCat("store<", group.vector, ", ", CacheCode(*op, true), ", ", EvictCode(*op), ">(", Register(op->operands[0], locals), ", ",
+      std::string call = absl::StrCat(IsGuessed(*op) ? "store_guessed<" : "store<", group.vector, ", ", CacheCode(*op, true), ", ", EvictCode(*op), ">(",
+                                      Register(op->operands[0], locals), ", ",
                                       Name(value), ".v + r");
       if (mask != ir::kNoValue) absl::StrAppend(&call, ", ", Register(mask, locals));
       Place(op->loc);

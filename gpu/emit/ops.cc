@@ -149,6 +149,17 @@ absl::Status Printer::PrintConvert(const ir::Op& op) {
 absl::Status Printer::PrintLoad(const ir::Op& op) {
   const ir::ValueId result = op.results[0], pointer = op.operands[0], mask = op.operand(1), other = op.operand(2);
   if (const pipeline::Copy* copy = options_.schedule == nullptr ? nullptr : options_.schedule->CopyOf(result); copy != nullptr) {
+    if (copy->row) {
+      if (IsReadLater(result)) return absl::OkStatus();
+      const std::string table = BufferTable(LayoutOf(result), copy->shared, isa::StorageBytes(TypeOf(result).elem));
+      const int64_t vector = std::min<int64_t>(LayoutOf(result).ContiguousElements(0), 16 / isa::StorageBytes(TypeOf(result).elem));
+      Flush();
+      Line(Declared(result), ";");
+      OpenRegisterLoop(LayoutOf(result).register_count(), vector);
+      Line("read_shared<", vector, ">(", Name(result), ".v + r, ", BufferOf(*copy), " + ", table, "::at(", table, "::thread(), r));");
+      CloseRegisterLoop();
+      return absl::OkStatus();
+    }
     if (copy->ring < 0 || !roles().rings[copy->ring].kept) return absl::OkStatus();
     OrderAccess(pointer, false);
     Line("ring", copy->ring, ".wait_full();");
@@ -272,9 +283,12 @@ absl::Status Printer::PrintDot(const ir::Op& op, const ir::Region& region) {
     else if (zero) Line(Declared(result), ";");
     else Line("auto ", Name(result), " = ", Name(acc), ";");
     if (by_group) {
+      if (overlap_ != nullptr && words_.count(result) != 0 && overlap_->fixed.count(result) == 0) PrintFragments(op);
       TILEVM_RETURN_IF_ERROR(PrintWgmma(op, wgmma->second, zero, deferred_ == result ? add_flag_ : ""));
-      if (deferred_ == result) {
-        Line("wgmma_wait<", wgmma->second.m_tiles, ">();");
+      if (overlap_ != nullptr) {
+        running_.push_back({result, false});
+      } else if (deferred_ == result) {
+        if (HasRoles()) Line("wgmma_wait<", wgmma->second.m_tiles, ">();");  // else when the next copies have been started
       } else if (!wgmma->second.promote) {
         Line("wgmma_wait<0>();");
         Line("wgmma_results<", LayoutOf(result).register_count(), ">(", Name(result), ".v);");
@@ -292,6 +306,9 @@ absl::Status Printer::PrintDot(const ir::Op& op, const ir::Region& region) {
 
 absl::Status Printer::PrintOp(const ir::Op& op, const ir::Op* owner, const ir::Region& region) {
   const ir::ValueId result = op.results.empty() ? ir::kNoValue : op.results[0];
+  if (op.op == Op::kExpandDims || op.op == Op::kReshape) {
+    if (const pipeline::Copy* row = RowBehind(op.operands[0]); row != nullptr && IsReadLater(row->value)) return absl::OkStatus();
+  }
   if (TryLazy(op)) return absl::OkStatus();
   const bool grouped = specializer::IsElementwise(op.op) || op.op == Op::kLoad || op.op == Op::kStore || op.op == Op::kConst || op.op == Op::kProgramId ||
                        op.op == Op::kNumPrograms || op.op == Op::kAssume;

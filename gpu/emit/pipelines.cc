@@ -4,9 +4,11 @@
 //   for the first stages - 1 iterations: copies(); copies_commit();
 //   for (...) { copies_wait<stages - 2>(); barrier(); copies() for a later iteration; copies_commit(); body }
 //
-// or, with a deferred dot, the copies after the body and one slot less ahead.
+// or, with a deferred dot, the copies after the body and one slot less ahead, and then the wait for the products of the iteration before.
 //
 // The ring begins at offset 0 of the dynamic shared memory; scratch of the loop's body lies behind it, other scratch may share its bytes.
+#include <algorithm>
+
 #include "gpu/emit/printer.h"
 
 namespace tilevm::gpu {
@@ -38,15 +40,53 @@ const pipeline::Copy* Printer::CopyBehind(ir::ValueId id, bool* transposed) cons
   if (options_.schedule == nullptr) return nullptr;
   *transposed = false;
   for (const ir::Op* op = def_[id]; op != nullptr; op = def_[op->operands[0]]) {
-    if (op->op == isa::Op::kLoad) return options_.schedule->CopyOf(op->results[0]);
+    if (op->op == isa::Op::kLoad) {
+      const pipeline::Copy* copy = options_.schedule->CopyOf(op->results[0]);
+      return copy != nullptr && copy->row ? nullptr : copy;
+    }
     if (op->op == isa::Op::kPermute) *transposed = !*transposed;
     else if (op->op != isa::Op::kConvertLayout) return nullptr;
   }
   return nullptr;
 }
 
+namespace {
+bool KeepsOrder(isa::Op op) { return op == isa::Op::kExpandDims || op == isa::Op::kReshape; }
+}  // namespace
+
+// The same for a row, in any shape and layout.
+const pipeline::Copy* Printer::RowBehind(ir::ValueId id) const {
+  if (options_.schedule == nullptr) return nullptr;
+  for (const ir::Op* op = def_[id]; op != nullptr; op = def_[op->operands[0]]) {
+    if (op->op == isa::Op::kLoad) {
+      const pipeline::Copy* copy = options_.schedule->CopyOf(op->results[0]);
+      return copy != nullptr && copy->row ? copy : nullptr;
+    }
+    if (op->op != isa::Op::kConvertLayout && !KeepsOrder(op->op)) return nullptr;
+  }
+  return nullptr;
+}
+
+bool Printer::IsReadLater(ir::ValueId id) const {
+  return !uses_[id].empty() && std::all_of(uses_[id].begin(), uses_[id].end(), [&](const ir::Op* use) {
+    return use->op == isa::Op::kConvertLayout || (KeepsOrder(use->op) && IsReadLater(use->results[0]));
+  });
+}
+
 // A value that lies in a buffer, into registers.
 bool Printer::ReadBuffer(ir::ValueId id) {
+  if (const pipeline::Copy* row = RowBehind(id); row != nullptr) {
+    if (!IsReadLater(row->value)) return false;
+    const isa::Type& type = TypeOf(id);
+    const int elem_bytes = isa::StorageBytes(type.elem), last = type.rank() - 1;
+    const std::string table = BufferTable(LayoutOf(id), row->shared, elem_bytes);
+    const int64_t vector = type.shape[last] == type.elem_count() ? std::min<int64_t>(LayoutOf(id).ContiguousElements(last), 16 / elem_bytes) : 1;
+    Line(Declared(id), ";");
+    OpenRegisterLoop(LayoutOf(id).register_count(), vector);
+    Line("read_shared<", vector, ">(", Name(id), ".v + r, ", BufferOf(*row), " + ", table, "::at(", table, "::thread(), r));");
+    CloseRegisterLoop();
+    return true;
+  }
   bool transposed = false;
   const pipeline::Copy* copy = CopyBehind(id, &transposed);
   if (copy == nullptr) return false;
@@ -71,39 +111,67 @@ bool Printer::UsesWgmma(const ir::Region& region) const {
   return false;
 }
 
+void Printer::PrintCopy(const pipeline::Copy& copy, const std::string& put, bool guessed) {
+  const ir::Op& load = *def_[copy.value];
+  const layout::LinearLayout& where = LayoutOf(copy.value);
+  const int elem_bytes = isa::StorageBytes(TypeOf(copy.value).elem);
+  const std::string table = BufferTable(where, copy.shared, elem_bytes), thread = absl::StrCat("thread_", table);
+  if (taken_.insert(thread).second) absl::StrAppend(&prologue_, "  const u32 ", thread, " = ", table, "::thread();\n");
+  if (copy.staged) Line(Declared(copy.value), ";");
+  OpenRegisterLoop(where.register_count(), copy.vector);
+  std::map<ir::ValueId, std::string> locals;
+  const std::string to = absl::StrCat(put, " + ", copy.offset, " + ", table, "::at(", thread, ", r)");
+  if (copy.staged) {
+    std::string load_call = absl::StrCat("load<", copy.vector, ", 0, 0>(", Name(copy.value), ".v + r, ", Register(load.operands[0], locals));
+    if (load.operand(1) != ir::kNoValue) absl::StrAppend(&load_call, ", ", Register(load.operand(1), locals));
+    Place(load.loc);
+    Line(load_call, ");");
+    CloseRegisterLoop();
+    OpenRegisterLoop(where.register_count(), copy.vector);
+    Line("write_shared<", copy.vector, ">(", to, ", ", Name(copy.value), ".v + r);");
+    CloseRegisterLoop();
+    return;
+  }
+  const std::string pointer = Register(load.operands[0], locals);
+  std::string call = absl::StrCat(guessed && IsGuessed(load) ? "copy_guessed<" : "copy_async<", copy.vector * elem_bytes, ">(", to, ", ", pointer);
+  if (load.operand(1) != ir::kNoValue) absl::StrAppend(&call, ", ", Register(load.operand(1), locals));
+  Place(load.loc);
+  Line(call, ");");
+  CloseRegisterLoop();
+}
+
 absl::Status Printer::PrintCopies(const ir::Op& op, const pipeline::Loop& plan, const std::string& put) {
   const ir::Region& body = op.regions[0];
   for (const ir::Op& inner : body.ops) {
     if (inner.results.size() == 1 && plan.slice.count(inner.results[0]) != 0) TILEVM_RETURN_IF_ERROR(PrintOp(inner, &op, body));
   }
   Flush();
+  // One look at all addresses of a thread that may not be aligned.
+  int64_t guessed_bytes = 0;
+  for (const pipeline::Copy& copy : plan.copies) {
+    if (!copy.staged && IsGuessed(*def_[copy.value])) guessed_bytes = std::max(guessed_bytes, copy.vector * isa::StorageBytes(TypeOf(copy.value).elem));
+  }
+  if (guessed_bytes == 0) {
+    for (const pipeline::Copy& copy : plan.copies) PrintCopy(copy, put, false);
+    return absl::OkStatus();
+  }
+  Line("u64 low = 0;");
   for (const pipeline::Copy& copy : plan.copies) {
     const ir::Op& load = *def_[copy.value];
-    const layout::LinearLayout& where = LayoutOf(copy.value);
-    const int elem_bytes = isa::StorageBytes(TypeOf(copy.value).elem);
-    const std::string table = BufferTable(where, copy.shared, elem_bytes), thread = absl::StrCat("thread_", table);
-    if (taken_.insert(thread).second) absl::StrAppend(&prologue_, "  const u32 ", thread, " = ", table, "::thread();\n");
-    if (copy.staged) Line(Declared(copy.value), ";");
-    OpenRegisterLoop(where.register_count(), copy.vector);
+    if (copy.staged || !IsGuessed(load)) continue;
+    OpenRegisterLoop(LayoutOf(copy.value).register_count(), copy.vector);
     std::map<ir::ValueId, std::string> locals;
-    const std::string to = absl::StrCat(put, " + ", copy.offset, " + ", table, "::at(", thread, ", r)");
-    if (copy.staged) {
-      std::string load_call = absl::StrCat("load<", copy.vector, ", 0, 0>(", Name(copy.value), ".v + r, ", Register(load.operands[0], locals));
-      if (load.operand(1) != ir::kNoValue) absl::StrAppend(&load_call, ", ", Register(load.operand(1), locals));
-      Place(load.loc);
-      Line(load_call, ");");
-      CloseRegisterLoop();
-      OpenRegisterLoop(where.register_count(), copy.vector);
-      Line("write_shared<", copy.vector, ">(", to, ", ", Name(copy.value), ".v + r);");
-      CloseRegisterLoop();
-      continue;
-    }
-    std::string call = absl::StrCat("copy_async<", copy.vector * elem_bytes, ">(", to, ", ", Register(load.operands[0], locals));
-    if (load.operand(1) != ir::kNoValue) absl::StrAppend(&call, ", ", Register(load.operand(1), locals));
-    Place(load.loc);
-    Line(call, ");");
+    const std::string pointer = Register(load.operands[0], locals);
+    Line("low |= reinterpret_cast<u64>(", pointer, ");");
     CloseRegisterLoop();
   }
+  for (bool guessed : {false, true}) {
+    Line(guessed ? "} else {" : absl::StrCat("if (low % ", guessed_bytes, " == 0) {"));
+    ++depth_;
+    for (const pipeline::Copy& copy : plan.copies) PrintCopy(copy, put, guessed);
+    --depth_;
+  }
+  Line("}");
   return absl::OkStatus();
 }
 
@@ -199,31 +267,47 @@ absl::Status Printer::PrintPipelinedFor(const ir::Op& op, const pipeline::Loop& 
     Line("int ", add_flag_, " = 0;");
   }
   TILEVM_RETURN_IF_ERROR(PrintAhead(op, plan, number));
+  const int64_t outer_scratch = scratch_;
+  if (plan.overlap.has_value()) {
+    scratch_ = ring_bytes;
+    TILEVM_RETURN_IF_ERROR(OpenOverlap(op, *plan.overlap));
+  }
+  const int64_t body_scratch = plan.overlap.has_value() ? scratch_ : ring_bytes;
+  const bool deferred = plan.deferred != ir::kNoValue, by_group = UsesWgmma(body);
+  if (by_group && plan.deferred != ir::kNoValue) {
+    group_number_ = numbered("group");
+    Line("const u32 ", group_number_, " = warpgroup();");
+  }
   Line("#pragma unroll 1");
   Line("for (; ", trips, " != 0; --", trips, ", ", iv, " = add(", iv, ", ", step, ")) {");
   ++depth_;
-  const bool deferred = plan.deferred != ir::kNoValue, by_group = UsesWgmma(body);
   Line("copies_wait<", plan.ahead - 1, ">();");
   if (by_group) Line("fence_shared();");
   Line("barrier();");
   if (!deferred) start();
-  scratch_ = ring_bytes;
+  scratch_ = body_scratch;
   deferred_ = plan.deferred;
   UseShared(0);
   slot_ = take;
   const size_t body_scope = materialised_.size();
   TILEVM_RETURN_IF_ERROR(PrintRegion(body, &op));
+  if (plan.overlap.has_value()) CloseOverlapBody();
   EndScope(body_scope);
-  if (deferred) start();
+  if (deferred) {
+    start();
+    Line("wgmma_wait<", options_.schedule->wgmma.at(plan.deferred).m_tiles, ">();");
+  }
   if (fresh >= 0) Line(add_flag_, " = 1;");
   add_flag_.clear();
   deferred_ = ir::kNoValue;
   slot_.clear();
-  scratch_ = 0;
+  group_number_.clear();
+  scratch_ = outer_scratch;
   advance(take);
   --depth_;
   Line("}");
   Line("copies_wait<0>();");
+  if (plan.overlap.has_value()) CloseOverlap({});
   if (deferred) {
     const ir::ValueId sum = plan.deferred;
     Line("wgmma_wait<0>();");

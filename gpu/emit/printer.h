@@ -113,9 +113,12 @@ class Printer {
   // --- pipelines.cc ---
   std::string BufferTable(const layout::LinearLayout& layout, const layout::SharedLayout& shared, int elem_bytes);
   std::string RowsTable(const isa::Type& type, int axis);
+  const pipeline::Copy* RowBehind(ir::ValueId id) const;
+  bool IsReadLater(ir::ValueId id) const;                 // every use of a row is a change of layout: each reads the buffer by itself
   const pipeline::Copy* CopyBehind(ir::ValueId id, bool* transposed) const;
   bool ReadBuffer(ir::ValueId id);                        // false if the value does not lie in a buffer
   bool UsesWgmma(const ir::Region& region) const;
+  void PrintCopy(const pipeline::Copy& copy, const std::string& put, bool guessed);
   absl::Status PrintCopies(const ir::Op& op, const pipeline::Loop& plan, const std::string& put);
   // wgmma.cc; `zero`: the accumulator is not read; `flag`, if not empty: an int that says whether it is (operand a from a buffer only).
   absl::Status PrintWgmma(const ir::Op& op, const pipeline::Wgmma& plan, bool zero, const std::string& flag);
@@ -130,6 +133,19 @@ class Printer {
   bool RangeOf(ir::ValueId id, std::string* low, std::string* high) const;
   std::string WholeMask(ir::ValueId id) const;
   bool PrintUniformWhere(const ir::Op& op, const ir::Region& body);
+  // running_dots.cc
+  struct Running {
+    ir::ValueId result;
+    bool before = false;                                  // of the iteration before
+  };
+  absl::Status OpenOverlap(const ir::Op& op, const pipeline::Overlap& overlap);
+  void PrintFragments(const ir::Op& dot);
+  void OrderOverlap(std::vector<const ir::Op*>& order) const;
+  void TakeTurn(bool take);
+  void WaitForOperands(const ir::Op& op);
+  void WaitForFirst(size_t done);
+  std::set<int> CloseOverlapBody();
+  void CloseOverlap(const std::set<int>& late);
   // The variables and the lambda of the copies that run ahead of a loop, and the first copies.
   absl::Status PrintAhead(const ir::Op& op, const pipeline::Loop& plan, int number);
   int OpenPipelined(const ir::Op& op, const pipeline::Loop& plan, Pending& before);
@@ -152,6 +168,7 @@ class Printer {
   absl::Status PrintBoxStore(const ir::Op& op);
   std::string Coordinate(const analysis::Polynomial& polynomial, int64_t plus);
   std::set<int> RingsOf(const ir::Op& op) const;          // that the op, or what is in it, reads
+  std::string ReleaseBy(int ring) const;                  // which threads release a slot of it, as a condition
   void TakeRings(const ir::Op& op);                       // before an op of a loop's body: waits for slots that it is the first to read
   size_t MapCount() const { return options_.boxes == nullptr ? 0 : options_.boxes->slice().maps.size(); }  // accesses of two loops may share one
   int UseBox(const ir::Op& access, const std::map<int, int64_t>& size, int swizzle, bool turned = false);  // by axis of the tile
@@ -163,6 +180,7 @@ class Printer {
   absl::Status PrintShape(const ir::Op& op);
   absl::Status PrintConvert(const ir::Op& op);
   absl::Status PrintLoad(const ir::Op& op);
+  bool IsGuessed(const ir::Op& access) const { return options_.guessed && options_.guessed(access); }
   absl::Status PrintStore(const ir::Op& op);
   absl::Status PrintDot(const ir::Op& op, const ir::Region& region);
   bool IsZero(ir::ValueId id) const;                      // a tile full of +0.0
@@ -187,6 +205,10 @@ class Printer {
   absl::Status PrintGather(const ir::Op& op);
   absl::Status PrintHistogram(const ir::Op& op);
   absl::Status PrintSort(const ir::Op& op);
+  // scalar_loads.cc
+  bool IsHandedOut(const ir::Op& op) const;
+  size_t GatherScalarLoads(std::vector<const ir::Op*>& order, size_t first, std::vector<const ir::Op*>* loads) const;
+  void PrintScalarLoads(const std::vector<const ir::Op*>& loads);
   // debug.cc
   absl::Status PrintPrint(const ir::Op& op);
   absl::Status PrintAssert(const ir::Op& op);
@@ -232,10 +254,14 @@ class Printer {
   std::string add_flag_;                                  // set while a deferred dot's sum starts from zero: 0 in the first iteration
   ir::ValueId deferred_ = ir::kNoValue;                   // result of the dot that the loop being printed leaves running
   std::map<ir::ValueId, std::string> written_;            // by dot: address of its operand a, which was written once for a loop
+  const pipeline::Overlap* overlap_ = nullptr;            // of the loop being printed
+  std::vector<Running> running_;                          // its products under way, in order
+  bool turns_ = false;                                    // warpgroups take turns in it
   std::string group_number_;                              // variable that holds warpgroup(), if there is one
   std::set<ir::ValueId> partial_;                         // reductions whose result stays in parts, one in each lane
   std::map<ir::ValueId, std::string> kept_;               // by value: the same, for the rest of the program
   std::map<ir::ValueId, std::string> words_;              // by dot: the fragments of its operand a, an array for each tile of 64 rows
+  std::map<ir::ValueId, std::string> fixed_words_;        // by operand a: the same, for the rest of the program
   std::string slot_;                                      // variable with the address of the slot that the body reads
   const pipeline::Loop* consumed_ = nullptr;              // loop of a split kernel whose body is printed
   bool guarded_ = false;                                  // the store being printed stands under a condition

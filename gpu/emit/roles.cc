@@ -39,7 +39,7 @@ absl::Status Printer::PrintRoles() {
   for (size_t i = 0; i < roles().rings.size(); ++i) {
     const pipeline::Ring& ring = roles().rings[i];
     Line("Ring<", ring.stages, ", ", ring.slot_bytes, "> ring", i, "(shared_address() + ", ring.offset, ", shared_address() + ", ring.barriers, ");");
-    absl::StrAppend(&init, "ring", i, ".init(", ring.by_wgmma ? roles().groups : consumers, "); ");
+    absl::StrAppend(&init, "ring", i, ".init(", ring.by_wgmma ? roles().groups : consumers / 32, "); ");
   }
   if (roles().dealt) {
     absl::StrAppend(&declarations_, "__device__ Deal deals[kDeals];\n");
@@ -191,9 +191,9 @@ void Printer::PrintFill(int number, const std::vector<pipeline::Copy>& copies) {
     const ir::Op& load = *def_[copy.value];
     const analysis::Box& box = *options_.boxes->Of(load);
     const isa::Type& type = TypeOf(copy.value);
-    const int64_t elem_bytes = isa::StorageBytes(type.elem), panel = std::min<int64_t>(type.shape[copy.axis], 128 / elem_bytes), rows = type.shape[1 - copy.axis];
-    const int64_t part = std::min<int64_t>(rows, 256);
-    const int map = UseBox(load, {{copy.axis, panel}, {1 - copy.axis, part}}, static_cast<int>(panel * elem_bytes), copy.turned);
+    const int64_t elem_bytes = isa::StorageBytes(type.elem), rows = copy.row ? 1 : type.shape[1 - copy.axis], part = std::min<int64_t>(rows, 256);
+    const int64_t panel = std::min<int64_t>(type.shape[copy.axis], copy.row ? 256 : 128 / elem_bytes);
+    const int map = UseBox(load, {{copy.axis, panel}, {1 - copy.axis, part}}, copy.row ? 0 : static_cast<int>(panel * elem_bytes), copy.turned);
     std::vector<analysis::BoxDim> dims = box.dims;
     if (copy.turned) std::reverse(dims.begin(), dims.end());
     Place(load.loc);
@@ -303,6 +303,9 @@ std::set<int> Printer::RingsOf(const ir::Op& op) const {
     const pipeline::Copy* copy = id == ir::kNoValue ? nullptr : CopyBehind(id, &transposed);
     if (copy != nullptr && copy->ring >= 0 && !roles().rings[copy->ring].kept) rings.insert(copy->ring);
   };
+  if (op.op == Op::kLoad) {
+    if (const pipeline::Copy* copy = options_.schedule->CopyOf(op.results[0]); copy != nullptr && copy->row) rings.insert(copy->ring);
+  }
   for (ir::ValueId operand : op.operands) {
     // A change of layout that nobody prints reads nothing.
     if (op.op == Op::kLoad || (!op.results.empty() && options_.schedule->not_printed.count(op.results[0]) != 0)) break;
@@ -315,6 +318,11 @@ std::set<int> Printer::RingsOf(const ir::Op& op) const {
     }
   }
   return rings;
+}
+
+// A slot that more than wgmma reads is free when each warp has read it.
+std::string Printer::ReleaseBy(int ring) const {
+  return roles().rings[ring].by_wgmma ? "(threadIdx.x & 127) == 0" : "(__syncwarp(), (threadIdx.x & 31) == 0)";
 }
 
 void Printer::TakeRings(const ir::Op& op) {
@@ -351,6 +359,8 @@ absl::Status Printer::PrintConsumerFor(const ir::Op& op, const pipeline::Loop& p
     pending_.Join(before);
     return absl::OkStatus();
   }
+  const int64_t outer_scratch = scratch_;
+  if (plan.overlap.has_value()) TILEVM_RETURN_IF_ERROR(OpenOverlap(op, *plan.overlap));
   Line("#pragma unroll 1");
   Line("for (; ", trips, " != 0; --", trips, ", ", iv, " = add(", iv, ", ", step, ")", counted ? absl::StrCat(", ++", iv, "_trip") : "", ") {");
   ++depth_;
@@ -361,19 +371,18 @@ absl::Status Printer::PrintConsumerFor(const ir::Op& op, const pipeline::Loop& p
     }
   }
   // Rings that a dot reads whose products run on into the next iteration.
-  const std::set<int> late = plan.deferred == ir::kNoValue ? std::set<int>() : RingsOf(*def_[plan.deferred]);
-  auto release = [&](int ring, int keep) {
-    Line("ring", ring, ".release<", keep, ">(", roles().rings[ring].by_wgmma ? "(threadIdx.x & 127) == 0" : "true", ");");
-  };
+  std::set<int> late = plan.deferred == ir::kNoValue ? std::set<int>() : RingsOf(*def_[plan.deferred]);
+  auto release = [&](int ring, int keep) { Line("ring", ring, ".release<", keep, ">(", ReleaseBy(ring), ");"); };
   deferred_ = plan.deferred;
   consumed_ = &plan;
   ++loops_;
   taken_rings_.clear();
   const size_t scope = materialised_.size();
   TILEVM_RETURN_IF_ERROR(PrintRegion(body, &op));
+  if (plan.overlap.has_value()) late = CloseOverlapBody();
   EndScope(scope);
   for (int ring : rings) {
-    release(ring, late.count(ring));
+    if (!plan.overlap.has_value() || late.count(ring) == 0) release(ring, late.count(ring));  // else in the next iteration
     Line("ring", ring, ".advance();");
   }
   consumed_ = nullptr;
@@ -383,6 +392,8 @@ absl::Status Printer::PrintConsumerFor(const ir::Op& op, const pipeline::Loop& p
   add_flag_.clear();
   --depth_;
   Line("}");
+  if (plan.overlap.has_value()) CloseOverlap(late);
+  scratch_ = outer_scratch;
   if (plan.deferred != ir::kNoValue) {
     Line("wgmma_wait<0>();");
     Line("wgmma_results<", LayoutOf(plan.deferred).register_count(), ">(", Name(plan.deferred), ".v);");
@@ -429,7 +440,7 @@ absl::Status Printer::PrintTwoSlots(const ir::Op& loop, const std::string& trips
   const pipeline::Wgmma& plan = options_.schedule->wgmma.at(dot.results[0]);
   const int number = *RingsOf(dot).begin();
   const std::string ring = absl::StrCat("ring", number), first = absl::StrCat("slot", next_label_++), second = absl::StrCat("slot", next_label_++);
-  const std::string release = absl::StrCat(ring, ".release<0>(", roles().rings[number].by_wgmma ? "(threadIdx.x & 127) == 0" : "true", ");");
+  const std::string release = absl::StrCat(ring, ".release<0>(", ReleaseBy(number), ");");
   names_[dot.results[0]] = Name(dot.operands[2]);
   auto take = [&](const std::string& slot) {
     Line(ring, ".wait_full();");

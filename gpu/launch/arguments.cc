@@ -33,7 +33,9 @@ absl::Status EncodeTensorMap(const Api& api, const launch::MapFields& fields, En
   if (api.TensorMapEncodeTiled == nullptr) return absl::FailedPreconditionError("the NVIDIA driver knows no tensor maps");
   const unsigned element_strides[5] = {1, 1, 1, 1, 1};
   // The driver takes extents and strides of 64 bits of its own type.
-  const std::vector<unsigned long long> extents(fields.extents.begin(), fields.extents.end()), strides(fields.strides.begin(), fields.strides.end());
+  const std::vector<unsigned long long> extents(fields.extents.begin(), fields.extents.end());
+  std::vector<unsigned long long> strides(fields.strides.begin(), fields.strides.end());
+  if (strides.empty()) strides.push_back(0);  // of a row there are none, but the driver wants an array
   const std::vector<unsigned> box(fields.box.begin(), fields.box.end());
   TILEVM_DRIVER_CALL(api, TensorMapEncodeTiled, map.bytes, MapType(fields.dtype), static_cast<unsigned>(extents.size()), reinterpret_cast<void*>(fields.address),
                      extents.data(), strides.data(), box.data(), element_strides, kTensorMapNoInterleave, MapSwizzle(fields.swizzle), kTensorMapPromotion256, kTensorMapFillZeros);

@@ -60,6 +60,36 @@ Access AccessOf(const ir::Kernel& kernel, const AxisFacts& facts, const ir::Op& 
   return best;
 }
 
+namespace {
+bool FindsAddresses(const ir::Kernel& kernel, const ir::Region& region) {
+  for (const ir::Op& op : region.ops) {
+    const bool makes = op.op == Op::kLoad || op.op == Op::kCast || op.op == Op::kBitcast;
+    if (makes && kernel.TypeOf(op.results[0]).elem.pointer && kernel.TypeOf(op.results[0]).is_scalar()) return true;
+    for (const ir::Region& inner : op.regions) {
+      if (FindsAddresses(kernel, inner)) return true;
+    }
+  }
+  return false;
+}
+}  // namespace
+
+Accesses::Accesses(const ir::Kernel& kernel, FactOptions options) : kernel_(kernel), facts_(kernel, options) {
+  if (!FindsAddresses(kernel, kernel.body)) return;
+  options.guess_loaded = true;
+  guesses_.emplace(kernel, options);
+}
+
+Access Accesses::Of(const ir::Op& op) const {
+  Access known = AccessOf(kernel_, facts_, op);
+  if (!guesses_.has_value() || (op.op != Op::kLoad && op.op != Op::kStore) || known.kind != AccessKind::kContiguous) return known;
+  const Access guess = AccessOf(kernel_, *guesses_, op);
+  // Only the alignment is guessed.
+  if (guess.axis == known.axis) known.vector = std::max(known.vector, std::min({guess.vector, known.contiguity, known.mask_constancy}));
+  return known;
+}
+
+bool Accesses::IsGuessed(const ir::Op& op) const { return guesses_.has_value() && Of(op).vector > AccessOf(kernel_, facts_, op).vector; }
+
 std::string PrintAccessPlan(const ir::Kernel& kernel) {
   std::string out;
   PrintRegion(kernel, AxisFacts(kernel), kernel.body, out);

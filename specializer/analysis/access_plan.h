@@ -2,6 +2,7 @@
 #ifndef TILEVM_SPECIALIZER_ANALYSIS_ACCESS_PLAN_H_
 #define TILEVM_SPECIALIZER_ANALYSIS_ACCESS_PLAN_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,21 @@ struct Access {
 };
 
 Access AccessOf(const ir::Kernel& kernel, const AxisFacts& facts, const ir::Op& op);
+
+// Addresses that a kernel finds in memory come with no promise; in practice they are aligned. Where a kernel has such, loads and stores are made as wide as
+// their runs allow if the address is aligned for it, which each access looks at (`guessed`).
+class Accesses {
+ public:
+  Accesses(const ir::Kernel& kernel, FactOptions options);
+  const AxisFacts& facts() const { return facts_; }
+  Access Of(const ir::Op& op) const;           // `vector` as guessed
+  bool IsGuessed(const ir::Op& op) const;      // it is more than what is known
+
+ private:
+  const ir::Kernel& kernel_;
+  AxisFacts facts_;
+  std::optional<AxisFacts> guesses_;
+};
 
 // "load %ptr: contiguous along 1, contiguity 64, vector 4, mask 16", one line for each memory op in order.
 std::string PrintAccessPlan(const ir::Kernel& kernel);

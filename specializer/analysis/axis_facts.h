@@ -44,6 +44,8 @@ struct FactOptions {
   // Take it that dividends of % and // are not negative, as Triton does: (pid_n * BLOCK + arange) % N is then contiguous in blocks although the
   // sign of pid_n cannot be proved. A kernel that breaks it reaches other addresses than it says.
   bool trust_signs = false;
+  // Take it that integers and addresses that come from memory are multiples of 16. What follows is a guess: an access made by it has to look at its address.
+  bool guess_loaded = false;
 };
 
 class AxisFacts {

@@ -31,6 +31,12 @@ TileFacts OfConstant(int64_t value) {
   return facts;
 }
 
+TileFacts Guess() {
+  TileFacts facts;
+  facts.divisor = 16;
+  return facts;
+}
+
 TileFacts OfArange(const isa::Type& type, int64_t start) {
   TileFacts facts;
   facts.non_negative = start >= 0;
@@ -207,8 +213,15 @@ TileFacts Transfer(const ir::Kernel& kernel, const ir::Op& op, const Of& of, con
     case Op::kPtrAdd: return OfSum(x(), y(), isa::StorageBytes(type.elem.dtype), false);
     case Op::kLt: case Op::kLe: case Op::kGt: case Op::kGe: return OfCompare(op.op, x(), y());
     case Op::kWhere: if (integer || type.elem.pointer) return OfSelect(x(), y(), of(op.operands[2])); break;
+    case Op::kLoad:
+      if (options.guess_loaded && type.is_scalar() && (integer || type.elem.pointer)) return Guess();
+      break;
+    case Op::kBitcast:
+      if (options.guess_loaded && type.is_scalar() && type.elem.pointer) return Guess();
+      break;
     case Op::kCast: {
       const isa::Type& from = kernel.TypeOf(op.operands[0]);
+      if (options.guess_loaded && type.is_scalar() && type.elem.pointer) return Guess();
       const bool widens = integer && isa::IsInteger(from.elem.dtype) && isa::BitWidth(type.elem.dtype) >= isa::BitWidth(from.elem.dtype);
       if (widens && from.elem.dtype != isa::DType::kI1) return x();
       break;

@@ -518,6 +518,12 @@ SharedLayout SwizzledRows(const isa::Shape& shape, int axis, int elem_bytes) {
   return shared;
 }
 
+SharedLayout PlainRow(int64_t elems) {
+  SharedLayout shared;
+  for (int bit = 0; bit < Log2(elems); ++bit) shared.offset_of_bit.push_back(Basis{1} << bit);
+  return shared;
+}
+
 SharedLayout ChooseShared(const LinearLayout& write, const LinearLayout& read, int elem_bytes) {
   SharedLayout shared;
   const int bits = write.index_bits();

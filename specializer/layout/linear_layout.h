@@ -155,6 +155,8 @@ SharedLayout ChooseShared(const LinearLayout& write, const LinearLayout& read, i
 // xor-ed with r (128 bytes), r / 2 (64 bytes) or r / 4 (32 bytes): eight rows of one column of units lie in all banks. It is what the matrix descriptors of
 // sm_90 call 128-, 64- and 32-byte swizzle. Rank 2, rows of at least 32 bytes.
 SharedLayout SwizzledRows(const isa::Shape& shape, int axis, int elem_bytes);
+// Elements of one dimension one after the other.
+SharedLayout PlainRow(int64_t elems);
 // Ways of the worst bank conflict of accesses of `vector` elements by a warp of layout `access`.
 int BankConflicts(const LinearLayout& access, const SharedLayout& shared, int elem_bytes);
 

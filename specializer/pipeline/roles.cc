@@ -225,6 +225,12 @@ class Splitter {
     for (const Loop& loop : out_.loops) {
       if (loop.delay.has_value() && out_.wgmma.at(loop.delay->first).a_written) dots[BeforeLayoutChanges(Def(loop.delay->first)->operands[0], def)].push_back(loop.delay->first);
     }
+    for (const Loop& loop : out_.loops) {
+      if (!loop.overlap.has_value()) continue;
+      for (ValueId dot : loop.overlap->fixed) {
+        if (out_.wgmma.at(dot).a_written) dots[BeforeLayoutChanges(Def(dot)->operands[0], def)].push_back(dot);
+      }
+    }
     for (const auto& [value, of] : dots) {
       const ir::Op* load = Def(value);
       if (load == nullptr || load->op != Op::kLoad || place_.at(load) != nullptr || !OnlyOperandOf(value, of)) continue;
@@ -417,6 +423,11 @@ class Splitter {
         if (a < 0 || b < 0 || group[a] == group[b]) continue;
         const int from = std::max(group[a], group[b]), to = std::min(group[a], group[b]);
         std::replace(group.begin(), group.end(), from, to);
+      }
+      const auto is_row = [](const Copy& copy) { return copy.row; };
+      const size_t row = static_cast<size_t>(std::find_if(loop.copies.begin(), loop.copies.end(), is_row) - loop.copies.begin());
+      for (size_t i = row; i < loop.copies.size(); ++i) {
+        if (loop.copies[i].row) group[i] = static_cast<int>(row);
       }
       std::set<int> taken;  // rings that this loop has
       for (size_t first = 0; first < loop.copies.size(); ++first) {

@@ -82,6 +82,12 @@ class Scheduler {
     return false;
   }
 
+  // Small loads beside several products. (Of two, one may be delayed, and such a loop takes no copies but its products'.)
+  bool MayCopyRows(const ir::Region& body) const {
+    const auto is_dot = [](const ir::Op& op) { return op.op == Op::kDot; };
+    return options_.rows && options_.boxes != nullptr && std::count_if(body.ops.begin(), body.ops.end(), is_dot) > 2;
+  }
+
   // Adds to the slice what `id` needs, transitively. False if something cannot be computed ahead.
   bool Need(ValueId id, const ir::Op& loop, Loop& plan, const std::map<ValueId, const ir::Op*>& body) {
     if (id == kNoValue || plan.slice.count(id) != 0) return true;
@@ -165,19 +171,21 @@ class Scheduler {
     Loop plan;
     plan.induction = region.args[0];
     int64_t scratch = 0;
+    const bool rows = MayCopyRows(region);
     for (const ir::Op& op : region.ops) {
       if (op.op == Op::kReduce || !op.regions.empty()) scratch = std::max(scratch, kReduceScratch);
       if (op.op != Op::kLoad) continue;
       const ValueId value = op.results[0];
       const isa::Type& type = TypeOf(value);
-      if (type.rank() != 2 || type.elem.pointer || !OnlyDots(value)) continue;
+      if (type.elem.pointer || !(type.rank() == 2 ? OnlyDots(value) : rows && type.rank() == 1)) continue;
       if (op.BoolAttr("volatile") || !op.StringAttr("cache_modifier").empty() || !op.StringAttr("eviction_policy").empty()) continue;
       if (op.operand(2) != kNoValue && !IsZero(op.operand(2))) continue;
       const int elem_bytes = isa::StorageBytes(type.elem);
       const LinearLayout& where = lk_.LayoutOf(value);
       Copy copy;
       copy.value = value;
-      copy.axis = where.ContiguousElements(0) > where.ContiguousElements(1) ? 0 : 1;
+      copy.row = type.rank() == 1;
+      copy.axis = copy.row || where.ContiguousElements(0) > where.ContiguousElements(1) ? 0 : 1;
       copy.vector = std::min<int64_t>(options_.vector ? options_.vector(op) : 1, 16 / elem_bytes);
       copy.staged = copy.vector * elem_bytes < 4;
       if (const analysis::Box* box = options_.boxes == nullptr ? nullptr : options_.boxes->Of(op); box != nullptr && !box->dims.empty() && box->dims[0].axis >= 0) {
@@ -185,23 +193,25 @@ class Scheduler {
         copy.staged = false;
         // wgmma reads 16-bit operands in either order, others along k alone.
         std::set<int> along_k;
-        if (options_.turn && elem_bytes != 2) AxesAlongK(value, false, along_k);
+        if (options_.turn && elem_bytes != 2 && !copy.row) AxesAlongK(value, false, along_k);
         if (along_k == std::set<int>{1 - copy.axis} && type.shape[1 - copy.axis] * elem_bytes >= 64 && options_.boxes->CanTurn(op)) {
           copy.axis = 1 - copy.axis;
           copy.turned = true;
         }
+      } else if (copy.row) {
+        continue;
       }
       if (type.shape[copy.axis] * elem_bytes < 32) continue;
       Loop tried = plan;
       if (!Need(op.operands[0], loop, tried, body) || !Need(op.operand(1), loop, tried, body)) continue;
       plan = std::move(tried);
-      copy.shared = layout::SwizzledRows(type.shape, copy.axis, elem_bytes);
+      copy.shared = copy.row ? layout::PlainRow(type.shape[0]) : layout::SwizzledRows(type.shape, copy.axis, elem_bytes);
       copy.bytes = (type.elem_count() * elem_bytes + kRingAlign - 1) / kRingAlign * kRingAlign;
       copy.offset = plan.slot_bytes;
       plan.slot_bytes += copy.bytes;
       plan.copies.push_back(std::move(copy));
     }
-    if (plan.copies.empty()) return false;
+    if (std::all_of(plan.copies.begin(), plan.copies.end(), [](const Copy& copy) { return copy.row; })) return false;
     std::sort(plan.carried.begin(), plan.carried.end());
     // Backwards: what the rest of the body needs of the slice.
     std::set<ValueId> copied, needed;
@@ -248,9 +258,14 @@ class Scheduler {
     Loop& made = out_.loops.back();
     PlanWgmma(region, made, scratch);
     if (options_.overlap) PlanDelay(loop, made, scratch);
+    if (options_.overlap && !made.delay.has_value() && made.deferred == kNoValue) PlanOverlap(loop, made, scratch);
     made.stages = std::max(2, lk_.kernel.options.num_stages);
     if (made.delay.has_value()) made.stages = std::max(3, made.stages);
-    if (made.deferred != kNoValue) made.stages = std::max({made.stages, kDeferredStages, static_cast<int>(std::min<int64_t>(8, kDeferredRing / made.slot_bytes))});
+    if (made.deferred != kNoValue) {
+      // Slots of which four for each of two CTAs would not fit: one CTA takes what there is.
+      const int64_t ring = 2 * kDeferredStages * made.slot_bytes > options_.max_smem ? options_.max_smem : kDeferredRing;
+      made.stages = std::max({made.stages, kDeferredStages, static_cast<int>(std::min<int64_t>(8, ring / made.slot_bytes))});
+    }
     while (made.stages > 2 && made.stages * made.slot_bytes + scratch > options_.max_smem) --made.stages;
     if (made.stages * made.slot_bytes + scratch > options_.max_smem) {
       for (const auto& [where, operand] : operands) out_.operands.erase(where);
@@ -324,6 +339,17 @@ class Scheduler {
       plan.a_written = true;
       scratch += a.elem_count() * isa::StorageBytes(a.elem);
       for (const ir::Op* change = Def(dot.operands[0]); change != nullptr && change->op == Op::kConvertLayout; change = Def(change->operands[0])) MarkIfUnused(*change);
+    }
+  }
+  void PlanOverlap(const ir::Op& loop, Loop& made, int64_t& scratch) {
+    made.overlap = OverlapOf(loop, {&out_.wgmma, [&](ValueId dot, int i) { return out_.operands.count({dot, i}) != 0; }});
+    if (!made.overlap.has_value() || !made.overlap->buffers) return;
+    for (ValueId dot : made.overlap->fixed) {
+      const isa::Type& a = TypeOf(Def(dot)->operands[0]);
+      out_.wgmma[dot].a_written = true;
+      const ir::Op* change = Def(Def(dot)->operands[0]);
+      for (; change != nullptr && change->op == Op::kConvertLayout; change = Def(change->operands[0])) MarkIfUnused(*change);
+      scratch += (a.elem_count() * isa::StorageBytes(a.elem) + kRingAlign - 1) / kRingAlign * kRingAlign;
     }
   }
   void Undelay(Loop& made) {
@@ -404,6 +430,11 @@ std::string Print(const Schedule& schedule, const layout::LayoutKernel& kernel) 
                       copy.axis, ", ", copy.vector * isa::StorageBytes(type.elem), " bytes at a time", copy.staged ? ", through registers" : "", "\n");
     }
     for (ValueId id : loop.slice) absl::StrAppend(&out, "  stage 0: ", name(id), "\n");
+  }
+  for (const Loop& loop : schedule.loops) {
+    if (!loop.overlap.has_value()) continue;
+    for (ValueId id : loop.overlap->early) absl::StrAppend(&out, "dot ", name(id), " starts first\n");
+    for (ValueId id : loop.overlap->on) absl::StrAppend(&out, "dot ", name(id), " runs on into the next iteration\n");
   }
   for (const Loop& loop : schedule.loops) {
     if (!loop.delay.has_value()) continue;

@@ -33,6 +33,7 @@
 #include "specializer/analysis/boxes.h"
 #include "specializer/layout/assign.h"
 #include "specializer/pipeline/delay.h"
+#include "specializer/pipeline/overlap.h"
 #include "specializer/pipeline/program_order.h"
 #include "specializer/pipeline/wgmma_plan.h"
 
@@ -44,6 +45,7 @@ struct Copy {
   int64_t vector = 1;                // elements of one copy
   bool staged = false;               // through registers
   bool turned = false;               // the box is of a copy of the array with its dimensions swapped (analysis/boxes.h)
+  bool row = false;                  // of rank 1; read into registers where the load stands
   layout::SharedLayout shared;
   int64_t offset = 0, bytes = 0;     // within a slot
   int ring = -1;                     // index into Roles::rings, if the kernel is split into roles
@@ -55,6 +57,7 @@ struct Loop {
   int ahead = 0;                         // iterations that the copies run ahead: stages - 1, or stages - 2
   ir::ValueId deferred = ir::kNoValue;   // result of the dot whose products run on into the next iteration
   std::optional<Delay> delay;            // one that starts an iteration late
+  std::optional<Overlap> overlap;        // several that are waited for where they are used
   int64_t slot_bytes = 0;
   std::vector<Copy> copies;
   std::set<ir::ValueId> slice;           // results of ops of the body that also run ahead
@@ -129,7 +132,8 @@ struct ScheduleOptions {
   std::function<int64_t(const ir::Op&)> vector;  // registers that one access of a load may move
   const analysis::Boxes* boxes = nullptr;        // buffers of boxes lie along their innermost dimension; the schedule is good for AssignRoles only
   bool turn = false;                             // boxes may be of copies with swapped dimensions, where the hardware wants the other order
-  bool overlap = true;                           // products may run on under other work: deferred and delayed dots
+  bool overlap = true;                           // products may run on under other work: deferred, delayed and overlapping dots
+  bool rows = true;                              // loads of rank 1 may be copied too, where they are boxes
 };
 Schedule MakeSchedule(const layout::LayoutKernel& kernel, const ScheduleOptions& options);
 
