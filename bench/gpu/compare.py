@@ -1,6 +1,6 @@
 """Times kernels of tilevm beside Triton's and the vendor's libraries, in one process, and checks the answers.
 
-    python3 bench/gpu/compare.py --cubins PATH/TO/cubins [--only REGEX] [--rounds 9] [--out FILE]
+    python3 bench/gpu/compare.py --cubins PATH/TO/cubins [--tutorials FOLDER] [--only REGEX] [--rounds 9] [--out FILE]
 
 Runs on a machine with a GPU, torch and Triton. The program //bench/gpu:cubins compiles the same kernel files that Triton compiles here; its cubins are
 launched through libcuda on torch's tensors. Each contender is captured into a CUDA graph of launches that walk over several sets of fresh random inputs,
@@ -22,10 +22,12 @@ import tempfile
 import torch
 import triton
 
+import tutorials
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 DTYPES = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.int32: "i32", torch.int64: "i64", torch.int8: "i8",
-          torch.float8_e4m3fn: "f8e4m3"}
+          torch.float8_e4m3fn: "f8e4m3", torch.float8_e5m2: "f8e5m2"}
 TRY_WARPS = []
 cuda = ctypes.CDLL("libcuda.so.1")
 
@@ -159,10 +161,12 @@ def load_file(path):
 class Work:
     """One row of the table: how to make a set of inputs, how each side runs on it."""
 
-    def __init__(self, name, file, kernel, make, args, grid, unit, amount, reference, tolerance, configs=({},), peers=None, triton_run=None):
+    def __init__(self, name, file, kernel, make, args, grid, unit, amount, reference, tolerance, configs=({},), peers=None, triton_run=None, load=None,
+                 write=None):
         self.name, self.file, self.kernel, self.make, self.args, self.grid = name, os.path.join(ROOT, file), kernel, make, args, grid
         self.unit, self.amount, self.reference, self.tolerance = unit, amount, reference, tolerance
         self.configs, self.peers, self.triton_run = configs, peers or {}, triton_run
+        self.load, self.write = load or (lambda: load_file(self.file)), write  # write(path): a file for our side, if it is not `file` itself
 
 
 def graph_of(run, sets, launches):
@@ -191,6 +195,8 @@ def error_of(out, expected):
     out, expected = out.double(), expected.double()
     if not torch.equal(torch.isnan(out), torch.isnan(expected)):
         return math.inf
+    if out.dim() > 4:  # several results
+        return max(error_of(*pair) for pair in zip(out, expected))
     return ((out - expected).norm() / expected.norm()).item()
 
 
@@ -199,12 +205,14 @@ def run_work(work, cubins, folder, rounds, arch, report):
     size = sum(t.numel() * t.element_size() for t in sets[0].values() if isinstance(t, torch.Tensor))
     while len(sets) < 8 and size * len(sets) < 160e6 or len(sets) < 2:
         sets.append(work.make())
-    module = load_file(work.file)
-    kernel = getattr(module, work.kernel)
-    base = kernel
+    kernel = base = getattr(work.load(), work.kernel)
     while not hasattr(base, "params"):
         base = base.fn
     first = sets[0]
+    source = work.file
+    if work.write is not None:
+        source = os.path.join(folder, "kernels.py")
+        work.write(source)
     # Ours: every configuration, the best by a first timing.
     entries = []
     configs = work.configs
@@ -213,27 +221,31 @@ def run_work(work, cubins, folder, rounds, arch, report):
     for number, config in enumerate(configs):
         values = work.args(first, config)
         params = base.params
-        entries.append({"name": f"{re.sub('[^a-z0-9]+', '_', work.name.lower())}_{number}", "file": work.file, "kernel": work.kernel,
+        entries.append({"name": f"{re.sub('[^a-z0-9]+', '_', work.name.lower())}_{number}", "file": source, "kernel": work.kernel,
                         "num_warps": config.get("num_warps", 4), "num_stages": config.get("num_stages", 3), "grid": list(work.grid(first, config)),
                         "args": [spec_arg(v, params[i].is_constexpr) for i, v in enumerate(values)]})
-    spec = os.path.join(folder, "spec.json")
-    with open(spec, "w") as file:
-        json.dump(entries, file)
-    log = subprocess.run([cubins, "--text", f"--arch={arch}", spec, folder], capture_output=True, text=True).stdout
-    print(log, end="", flush=True)
-    with open(os.path.join(folder, "manifest.json")) as file:
-        manifest = json.load(file)
+    manifest, builds = {}, []
+    for number, entry in enumerate(entries):
+        place = os.path.join(folder, str(number))
+        os.mkdir(place)
+        with open(os.path.join(place, "spec.json"), "w") as file:
+            json.dump([entry], file)
+        builds.append(subprocess.Popen([cubins, "--text", f"--arch={arch}", os.path.join(place, "spec.json"), place], stdout=subprocess.PIPE, text=True))
+    for number, build in enumerate(builds):
+        print(build.communicate()[0], end="", flush=True)
+        with open(os.path.join(folder, str(number), "manifest.json")) as file:
+            manifest.update(json.load(file))
     expected = work.reference(first)
     out = next(iter(first.values()))
     tolerance = work.tolerance
     contenders, notes = {}, []
     best = None
-    for entry, config in zip(entries, configs):
+    for number, (entry, config) in enumerate(zip(entries, configs)):
         info = manifest[entry["name"]]
         if "error" in info:
             notes.append(info["error"].splitlines()[0])
             continue
-        cubin = Cubin(folder, info)
+        cubin = Cubin(os.path.join(folder, str(number)), info)
 
         def ours(s, cubin=cubin, config=config):
             values = work.args(s, config)
@@ -256,6 +268,9 @@ def run_work(work, cubins, folder, rounds, arch, report):
         contenders["ours"] = best[1]
 
     if work.triton_run is not None:
+        if hasattr(kernel, "configs"):  # the tuner's own default measures each for an eighth of a second
+            kernel._do_bench = lambda call, quantiles: triton.testing.do_bench(call, warmup=5, rep=25, quantiles=quantiles)
+
         def theirs(s):
             work.triton_run(kernel, s)
         out.fill_(math.nan)
@@ -296,6 +311,37 @@ def run_work(work, cubins, folder, rounds, arch, report):
     print(text, flush=True)
     for note in notes:
         print("      " + note, flush=True)
+
+
+def compile_triton(chosen, part, parts):
+    """Runs every configuration of each kernel once; they are dealt out to the parts."""
+
+    class One:
+        def __init__(self, kernel, config):
+            self.kernel, self.config = kernel, config
+
+        def __getitem__(self, grid):
+            return lambda *args, **more: self.kernel.fn[grid](*args, **more, **self.config.all_kwargs())
+
+    number, seen = 0, set()
+    for work in chosen:
+        kernel = getattr(work.load(), work.kernel)
+        tuned = hasattr(kernel, "configs")
+        kind = (work.file, work.kernel, "f8" in work.name) if tuned else re.sub(r"\d{4,}", "", work.name)  # not its size
+        if work.triton_run is None or kind in seen:
+            continue
+        seen.add(kind)
+        inputs = None
+        for one in [One(kernel, config) for config in kernel.configs] if tuned else [kernel]:
+            number += 1
+            if number % parts != part:
+                continue
+            inputs = inputs or work.make()
+            try:
+                work.triton_run(one, inputs)
+            except Exception as error:  # a configuration that does not fit: its tuner leaves it out as well
+                print(f"{work.name}: {error}")
+    torch.cuda.synchronize()
 
 
 def randn(*shape, dtype=torch.float32):
@@ -479,6 +525,8 @@ def works():
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--cubins", required=True)
+    parser.add_argument("--tutorials", default="", help="a folder with Triton's tutorials: their rows are measured instead")
+    parser.add_argument("--compile-only", default="", help="I/N: part I of N of what Triton has to compile, into its own cache; several can run at once")
     parser.add_argument("--only", default="")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--out", default="")
@@ -491,13 +539,15 @@ def main():
     report = []
     TRY_WARPS.extend(int(w) for w in options.warps.split(",") if w)
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, Triton {triton.__version__}, {options.rounds} rounds", flush=True)
-    for work in works():
-        if not re.search(options.only, work.name):
-            continue
+    chosen = [work for work in (tutorials.works(options.tutorials, Work, randn) if options.tutorials else works()) if re.search(options.only, work.name)]
+    if options.compile_only:
+        compile_triton(chosen, *(int(number) for number in options.compile_only.split("/")))
+        return
+    for work in chosen:
         with tempfile.TemporaryDirectory() as folder:
             try:
                 run_work(work, os.path.abspath(options.cubins), folder, options.rounds, arch, report)
-            except (RuntimeError, subprocess.SubprocessError, KeyError) as error:
+            except Exception as error:  # the other rows go on
                 print(f"{work.name}: {error}", flush=True)
         torch.cuda.empty_cache()
     if options.out:
