@@ -398,5 +398,148 @@ assert error_of(lambda: fail("a", 1))[0] == "('a', 1)"
             "");
 }
 
+TEST(Classes, ErrorsOfTheEngineAreOfTheirClass) {
+  EXPECT_EQ(RunBody(R"py(
+import contextlib
+import triton.language as tl
+from triton.compiler.errors import CompilationError
+from triton.runtime.errors import OutOfResources
+@triton.jit
+def k(x, B: tl.constexpr):
+    tl.store(x + tl.arange(0, B), 1.0)
+@triton.jit
+def asserts(x, B: tl.constexpr):
+    tl.static_assert(B == 4, "four")
+@triton.jit
+def far(x):
+    tl.store(x + 1000000000, 1.0)
+a = torch.zeros(3, 4)
+def kind(f, *others):
+    for other in (KeyError, ImportError, StopIteration, OSError, AssertionError, ZeroDivisionError, OutOfResources) + others:
+        try:
+            try:
+                f()
+            except other:
+                return "taken by " + other.__name__
+        except Exception:
+            pass
+    try:
+        f()
+    except Exception as e:
+        assert isinstance(e, type(e)) and isinstance(e, Exception)
+        return type(e).__name__
+assert kind(lambda: a @ a, TypeError, CompilationError) == "RuntimeError", kind(lambda: a @ a, TypeError, CompilationError)
+assert kind(lambda: a.view(5, 2), TypeError) == "RuntimeError"
+assert kind(lambda: a + torch.ones(3), TypeError) == "RuntimeError"
+assert kind(lambda: torch.ones(3)[7], RuntimeError) == "IndexError"
+assert kind(lambda: a.nonesuch, RuntimeError) == "AttributeError"
+assert kind(lambda: k[(1,)](a), RuntimeError) == "TypeError"
+assert kind(lambda: k[(1,)](a, 1, 2), RuntimeError) == "TypeError"
+assert kind(lambda: k[(1,)](a, 3), RuntimeError, TypeError) == "CompilationError"
+assert kind(lambda: asserts[(1,)](a, 3), RuntimeError) == "CompileTimeAssertionFailure"
+assert kind(lambda: far[(1,)](a), TypeError, CompilationError) == "RuntimeError"
+for error in (triton.CompilationError, CompilationError, Exception, BaseException, (KeyError, triton.compiler.CompilationError)):
+    try:
+        asserts[(1,)](a, 3)
+        caught = False
+    except OutOfResources:
+        caught = False
+    except error as e:
+        caught = "four" in str(e)
+    assert caught
+class Mine(Exception):
+    pass
+def deep(n):
+    return deep(n + 1)
+try:
+    deep(0)
+    caught = False
+except Mine:
+    caught = False
+except RecursionError as e:
+    caught = isinstance(e, RuntimeError)
+assert caught
+try:
+    try:
+        a @ a
+    except RuntimeError as e:
+        first = str(e)
+        raise
+except RuntimeError as e:
+    assert str(e) == first and type(e) is RuntimeError
+try:
+    raise OSError("x")
+except EnvironmentError as e:
+    assert isinstance(e, IOError)
+def steps():
+    yield 1
+    a @ a
+try:
+    caught = list(steps())
+except RuntimeError:
+    caught = True
+assert caught is True
+with contextlib.suppress(RuntimeError):
+    a @ a
+)py"),
+            "");
+  Fails("import contextlib\nwith contextlib.suppress(KeyError):\n    torch.ones(2) @ torch.ones(3)\n", "cannot be multiplied");
+  Fails("try:\n    torch.ones(2) @ torch.ones(3)\nexcept ImportError:\n    pass\n", "cannot be multiplied");
+}
+
+TEST(Classes, SeveralBasesAreAskedInTheOrderOfPython) {
+  EXPECT_EQ(RunBody(R"py(
+log = []
+class A:
+    tag = "a"
+    def __init__(self, **rest):
+        log.append("A")
+        super().__init__(**rest)
+    def name(self):
+        return "A"
+class B(A):
+    def __init__(self, b=0, **rest):
+        log.append("B")
+        self.b = b
+        super().__init__(**rest)
+    def name(self):
+        return "B" + super().name()
+class C(A):
+    tag = "c"
+    def __init__(self, c=0, **rest):
+        log.append("C")
+        self.c = c
+        super().__init__(**rest)
+    def name(self):
+        return "C" + super().name()
+class D(B, C):
+    def name(self):
+        return "D" + super().name()
+d = D(b=1, c=2)
+assert log == ["B", "C", "A"] and d.name() == "DBCA" and d.tag == "c" and D.tag == "c" and (d.b, d.c) == (1, 2), (log, d.name(), d.tag)
+class E(D):
+    pass
+assert E().name() == "DBCA" and B().name() == "BA" and isinstance(d, A) and issubclass(E, C)
+class Scaled:
+    def forward(self, x):
+        return super().forward(x) * 2
+class Base(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.ones(2))
+    def forward(self, x):
+        return x + self.w
+class Net(Scaled, Base):
+    @classmethod
+    def make(cls):
+        return cls()
+assert Net.make()(torch.ones(2)).tolist() == [4.0, 4.0] and len(list(Net().parameters())) == 1
+)py"),
+            "");
+  Fails("class A: pass\nclass B(A): pass\nclass C(A, B): pass\n",
+        "TypeError: Cannot create a consistent method resolution order (MRO) for bases A, B");
+  Fails("class A: pass\nclass C(A, A): pass\n", "TypeError: duplicate base class A");
+}
+
 }  // namespace
 }  // namespace tilevm::vm

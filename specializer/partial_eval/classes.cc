@@ -4,13 +4,17 @@
 // are instances whose type is the kBuiltin "builtins.ValueError".
 #include <algorithm>
 #include <functional>
+#include <iterator>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "absl/strings/ascii.h"
+#include "specializer/partial_eval/exceptions.h"
 #include "specializer/partial_eval/impl.h"
 #include "specializer/partial_eval/iterator.h"
 
@@ -31,12 +35,78 @@ constexpr std::pair<absl::string_view, absl::string_view> kExceptions[] = {
     {"EnvironmentError", "OSError"}, {"IOError", "OSError"},
 };
 
-// An error of tilevm itself that has no Python class: any except clause may take it.
-constexpr absl::string_view kAnyException = "__any_exception__";
+// Those of Triton and torch, by the last part of their path: each is found in several modules.
+constexpr std::pair<absl::string_view, absl::string_view> kLibraryExceptions[] = {
+    {"TritonError", "Exception"}, {"CompilationError", "TritonError"}, {"CompileTimeAssertionFailure", "CompilationError"},
+    {"UnsupportedLanguageConstruct", "CompilationError"}, {"OutOfResources", "TritonError"}, {"OutOfMemoryError", "RuntimeError"},
+};
+
+// An error of tilevm itself whose message is worded without the name of its class: it is shown as it is worded when it is raised again.
+constexpr absl::string_view kEngineError = "__engine_error__";
+
+// The classes of `type` in the order in which attributes are looked for (C3), itself first; those that only have a name here are not among them.
+constexpr absl::string_view kBaseOrder = "__base_order__";  // the attribute that keeps the rest of it where a class has several bases
+
+const Value* OwnAttribute(const Value& type, absl::string_view name) {
+  for (const auto& [key, value] : type.As<ClassPayload>()->attributes) {
+    if (key == name) return &value;
+  }
+  return nullptr;
+}
+
+std::vector<Value> ClassOrder(Value type) {
+  std::vector<Value> order;
+  while (true) {
+    order.push_back(type);
+    if (const Value* rest = OwnAttribute(type, kBaseOrder)) {
+      order.insert(order.end(), rest->items().begin(), rest->items().end());
+      return order;
+    }
+    const std::vector<Value>& bases = type.As<ClassPayload>()->bases;
+    const auto base = std::find_if(bases.begin(), bases.end(), [](const Value& b) { return b.is(ValueKind::kClass); });
+    if (base == bases.end()) return order;
+    type = Value(*base);
+  }
+}
+
+// The order of the bases' classes together; nullopt if theirs contradict each other.
+std::optional<std::vector<Value>> MergeOrders(std::vector<std::vector<Value>> orders) {
+  const auto same = [](const Value& a, const Value& b) { return a.payload() == b.payload(); };
+  std::vector<Value> merged;
+  while (true) {
+    orders.erase(std::remove_if(orders.begin(), orders.end(), [](const auto& order) { return order.empty(); }), orders.end());
+    if (orders.empty()) return merged;
+    const auto first = std::find_if(orders.begin(), orders.end(), [&](const auto& candidate) {
+      return std::none_of(orders.begin(), orders.end(), [&](const auto& order) {
+        return std::any_of(order.begin() + 1, order.end(), [&](const Value& type) { return same(type, candidate[0]); });
+      });
+    });
+    if (first == orders.end()) return std::nullopt;
+    const Value next = (*first)[0];
+    merged.push_back(next);
+    for (auto& order : orders) {
+      if (same(order[0], next)) order.erase(order.begin());
+    }
+  }
+}
 
 absl::string_view ParentException(absl::string_view name) {
   for (const auto& [child, parent] : kExceptions) {
     if (child == name) return parent;
+  }
+  for (const auto& [child, parent] : kLibraryExceptions) {
+    if (child == name) return parent;
+  }
+  return "";
+}
+
+// The name in the tables above of the exception at a path, "" for what is none.
+absl::string_view ExceptionName(absl::string_view path) {
+  if (absl::ConsumePrefix(&path, "builtins.")) return path == "IOError" || path == "EnvironmentError" ? "OSError" : path;
+  if (!absl::StartsWith(path, "triton.") && !absl::StartsWith(path, "torch.")) return "";
+  path.remove_prefix(path.rfind('.') + 1);
+  for (const auto& [child, parent] : kLibraryExceptions) {
+    if (child == path) return path;
   }
   return "";
 }
@@ -77,7 +147,10 @@ Value NameTuple(const std::vector<std::string>& names) {
 }  // namespace
 
 bool IsExceptionName(absl::string_view path) {
-  return absl::ConsumePrefix(&path, "builtins.") && !path.empty() && (path == "BaseException" || !ParentException(path).empty());
+  const absl::string_view name = ExceptionName(path);
+  if (name.empty() || name == "BaseException") return !name.empty();
+  if (!absl::StartsWith(path, "builtins.")) return true;
+  return std::any_of(std::begin(kExceptions), std::end(kExceptions), [&](const auto& row) { return row.first == name; });
 }
 
 absl::StatusOr<Value> PartialObject::Call(Evaluator& evaluator, const CallArgs& more, Loc loc) {
@@ -118,14 +191,20 @@ absl::StatusOr<Value> MethodWrapper::GetAttr(Evaluator& evaluator, absl::string_
 
 const Value* Evaluator::Impl::FindInClass(const Value& type, absl::string_view name) const {
   if (!type.is(ValueKind::kClass)) return nullptr;
-  const auto* payload = type.As<ClassPayload>();
-  for (const auto& [key, value] : payload->attributes) {
-    if (key == name) return &value;
+  const Value* at = &type;
+  while (true) {  // along single bases; the order of several is kept with their class
+    if (const Value* found = OwnAttribute(*at, name)) return found;
+    if (const Value* rest = OwnAttribute(*at, kBaseOrder)) {
+      for (const Value& next : rest->items()) {
+        if (const Value* found = OwnAttribute(next, name)) return found;
+      }
+      return nullptr;
+    }
+    const std::vector<Value>& bases = at->As<ClassPayload>()->bases;
+    const auto base = std::find_if(bases.begin(), bases.end(), [](const Value& b) { return b.is(ValueKind::kClass); });
+    if (base == bases.end()) return nullptr;
+    at = &*base;
   }
-  for (const Value& base : payload->bases) {
-    if (const Value* found = FindInClass(base, name)) return found;
-  }
-  return nullptr;
 }
 
 bool Evaluator::Impl::HasBase(const Value& type, absl::string_view path) const {
@@ -155,6 +234,26 @@ absl::StatusOr<Value> Evaluator::Impl::MakeClass(absl::string_view name, std::ve
   }
   payload->bases = std::move(bases);
   payload->attributes = std::move(attributes);
+  std::vector<Value> classes;
+  for (const Value& base : payload->bases) {
+    if (base.is(ValueKind::kClass)) classes.push_back(base);
+  }
+  if (classes.size() > 1) {
+    std::vector<std::vector<Value>> orders;
+    for (size_t i = 0; i < classes.size(); ++i) {
+      for (size_t j = 0; j < i; ++j) {
+        if (classes[i].payload() == classes[j].payload()) return InvalidAt(loc, "TypeError: duplicate base class ", classes[i].As<ClassPayload>()->name);
+      }
+      orders.push_back(ClassOrder(classes[i]));
+    }
+    orders.push_back(classes);
+    std::optional<std::vector<Value>> order = MergeOrders(std::move(orders));
+    if (!order.has_value()) {
+      const auto names = [](std::string* out, const Value& base) { out->append(base.As<ClassPayload>()->name); };
+      return InvalidAt(loc, "TypeError: Cannot create a consistent method resolution order (MRO) for bases ", absl::StrJoin(classes, ", ", names));
+    }
+    payload->attributes.emplace_back(std::string(kBaseOrder), Value::Tuple(*std::move(order)));
+  }
   Value type = Value::Shared(ValueKind::kClass, payload);
   for (const char* path :
        {"list", "dict", "set", "frozenset", "tuple", "float", "bool", "collections.OrderedDict", "collections.defaultdict", "collections.UserDict"}) {
@@ -356,8 +455,9 @@ absl::StatusOr<std::optional<Value>> Evaluator::Impl::CallDunder(const Value& ob
 bool Evaluator::Impl::IsSubclass(const Value& type, const Value& base) const {
   if (type.is(ValueKind::kBuiltin) && base.is(ValueKind::kBuiltin)) {
     if (type.string() == base.string() || base.string() == "builtins.object") return true;
-    absl::string_view name = type.string(), wanted = base.string();
-    if (!absl::ConsumePrefix(&name, "builtins.") || !absl::ConsumePrefix(&wanted, "builtins.")) return false;
+    absl::string_view name = ExceptionName(type.string());
+    const absl::string_view wanted = ExceptionName(base.string());
+    if (name.empty() || wanted.empty()) return false;
     if (name == "bool" && wanted == "int") return true;
     for (; !name.empty(); name = ParentException(name)) {
       if (name == wanted) return true;
@@ -408,9 +508,6 @@ absl::StatusOr<bool> Evaluator::Impl::IsInstance(const Value& given, const Value
   const Value value = Unboxed(given);
   if (value.is(ValueKind::kInstance)) {
     const auto* instance = value.As<InstancePayload>();
-    for (const auto& [name, attribute] : instance->attributes) {
-      if (name == kAnyException && IsExceptionName(type.string())) return true;
-    }
     if (NameOfType(value) == "Config") return absl::EndsWith(path, ".Config");
     return IsSubclass(instance->type, type);
   }
@@ -468,7 +565,11 @@ absl::Status Evaluator::Impl::RaiseValue(const Value& given, Loc loc) {
   }
   for (const auto& [name, value] :
        exception.is(ValueKind::kInstance) ? exception.As<InstancePayload>()->attributes : std::vector<std::pair<std::string, Value>>{}) {
-    if (name == kAnyException) return InvalidAt(loc, text);  // raised again as it came
+    if (name != kEngineError) continue;
+    const absl::Status status = InvalidAt(loc, text);  // raised again as it came
+    pending_ = exception;
+    pending_message_ = text;
+    return status;
   }
   // An exception made of exceptions keeps its text, so that a chain of them is not spelled out again at every raise.
   if (auto* raised = exception.is(ValueKind::kInstance) ? exception.As<InstancePayload>() : nullptr;
@@ -516,12 +617,21 @@ Value Evaluator::Impl::ExceptionOf(const absl::Status& status) {
   const std::string message(status.message());
   const size_t colon = message.find(':');
   const std::string name = message.substr(0, colon);
-  if (IsExceptionName(absl::StrCat("builtins.", name))) {
+  const auto launch = status.GetPayload(kExceptionPayload);
+  if (IsExceptionName(absl::StrCat("builtins.", name)) && (!launch.has_value() || absl::StartsWith(std::string(*launch), "builtins."))) {
     const std::string text = colon == std::string::npos ? "" : message.substr(std::min(message.size(), colon + 2));
     if (name == "KeyError") return KeyErrorOf(text);
     return NewInstance(Value::Builtin(absl::StrCat("builtins.", name)), {{"args", Value::Tuple({Value::String(text)})}});
   }
-  return NewInstance(Value::Builtin("builtins.Exception"), {{"args", Value::Tuple({Value::String(message)})}, {std::string(kAnyException), Value::Bool(true)}});
+  std::string path = absl::IsUnimplemented(status) ? "builtins.NotImplementedError" : "builtins.RuntimeError";
+  if (launch.has_value()) {
+    path = std::string(*launch);
+  } else if (absl::StrContains(message, "' is not available here: only torch")) {  // a name that was taken for granted until it was used
+    path = absl::StartsWith(message, "'torch.") || absl::StartsWith(message, "'triton.") ? "builtins.AttributeError" : "builtins.ModuleNotFoundError";
+  } else if (absl::StrContains(message, " is wanted, not ")) {
+    path = "builtins.TypeError";
+  }
+  return NewInstance(Value::Builtin(path), {{"args", Value::Tuple({Value::String(message)})}, {std::string(kEngineError), Value::Bool(true)}});
 }
 
 namespace {
@@ -532,8 +642,14 @@ struct SuperObject : HostObject {
   std::string type_name() const override { return "super"; }
 
   absl::StatusOr<Value> GetAttr(Evaluator& evaluator, absl::string_view name, Loc loc) override {
-    for (const Value& base : type.As<ClassPayload>()->bases) {
-      const Value* found = evaluator.impl().FindInClass(base, name);
+    // After `type` in the order of the object's own class, which need not be one of `type`'s bases.
+    const Value start = self.is(ValueKind::kInstance) ? self.As<InstancePayload>()->type : self;
+    std::vector<Value> order = ClassOrder(start.is(ValueKind::kClass) ? start : type);
+    const auto at = std::find_if(order.begin(), order.end(), [&](const Value& one) { return one.payload() == type.payload(); });
+    if (at == order.end()) return InvalidAt(loc, "TypeError: super(type, obj): obj must be an instance or subtype of type");
+    order.erase(order.begin(), at + 1);
+    for (const Value& base : order) {
+      const Value* found = OwnAttribute(base, name);
       if (found == nullptr) continue;
       auto method = std::make_shared<BoundMethodPayload>();
       method->object = self;

@@ -2,7 +2,9 @@
 // kernel_loop.cc.
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "specializer/partial_eval/exceptions.h"
 #include "specializer/partial_eval/generator.h"
 #include "specializer/partial_eval/impl.h"
 
@@ -260,8 +262,11 @@ absl::Status Evaluator::Impl::RunRaise(Frame& frame, const isa::Inst& inst) {
   return RaiseValue(exception, inst.loc);
 }
 
-// A limit is not the program's to catch.
-static bool IsCatchable(const absl::Status& status) { return !absl::IsResourceExhausted(status) && !absl::IsInternal(status) && !absl::IsCancelled(status); }
+// A limit is not the program's to catch, but where Python has an exception for it: too deep calls, and what a device lacks.
+static bool IsCatchable(const absl::Status& status) {
+  if (absl::IsResourceExhausted(status)) return absl::StartsWith(status.message(), "RecursionError: ") || status.GetPayload(kExceptionPayload).has_value();
+  return !absl::IsInternal(status) && !absl::IsCancelled(status);
+}
 
 absl::Status Evaluator::Impl::RunTry(Frame& frame, const isa::Inst& inst, std::optional<Outcome>& outcome) {
   if (frame.kernel) return UnimplementedAt(inst.loc, "try in a kernel");

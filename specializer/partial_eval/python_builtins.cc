@@ -159,8 +159,19 @@ absl::StatusOr<Value> FormatOf(Impl& impl, const CallArgs& args, Loc loc) {
     value = Value::String(std::move(text));
   } else if (value.is(ValueKind::kObject)) {
     // A one-element tensor formats as its number.
+    // A tensor of no dimensions formats as its number; with a format, one of one element does too.
     absl::StatusOr<Value> item = value.As<HostObject>()->CallMethod(impl.self(), "item", {}, loc);
-    value = item.ok() && !spec.absent() && !spec.string().empty() ? *item : Value::String(value.As<HostObject>()->Repr());
+    bool number = item.ok() && !spec.absent() && !spec.string().empty();
+    if (item.ok() && !number) {
+      const absl::StatusOr<Value> rank = value.As<HostObject>()->GetAttr(impl.self(), "ndim", loc);
+      number = rank.ok() && rank->is(ValueKind::kInt) && rank->int_value() == 0;
+    }
+    if (number) {
+      value = *item;
+    } else {
+      TILEVM_ASSIGN_OR_RETURN(std::string text, impl.ToStr(value, loc));
+      value = Value::String(std::move(text));
+    }
   } else if (IsTyped(value)) {
     value = Value::String(impl.NameOfType(value));
   }
@@ -183,7 +194,20 @@ absl::StatusOr<Value> Round(Impl& impl, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "round", 1, 2, loc, {"ndigits"}));
   const Value value = Unboxed(args.positional[0]);
   const Value digits = Argument(args, 1, "ndigits");
-  if (value.is(ValueKind::kInt) || value.is(ValueKind::kBool)) return Value::Int(value.int_value());
+  if (value.is(ValueKind::kInt) || value.is(ValueKind::kBool)) {
+    if (digits.absent_or_none()) return Value::Int(value.int_value());
+    TILEVM_ASSIGN_OR_RETURN(const int64_t places, ToIndex(digits, "ndigits", loc));
+    if (places >= 0) return Value::Int(value.int_value());
+    if (places < -38) return Value::Int(0);
+    absl::int128 scale = 1;
+    for (int64_t i = 0; i < -places; ++i) scale *= 10;
+    // To the nearest, a half to the even one.
+    const absl::int128 x = value.int_value();
+    absl::int128 quotient = x / scale, rest = x % scale;
+    if (rest < 0) rest += scale, quotient -= 1;
+    if (rest > scale - rest || (rest == scale - rest && quotient % 2 != 0)) quotient += 1;
+    return impl.Binary(Op::kMul, Value::Int(quotient), Value::Int(scale), loc);
+  }
   if (!value.is(ValueKind::kFloat)) return InvalidAt(loc, "TypeError: type ", impl.NameOfType(value), " doesn't define __round__ method");
   if (digits.absent_or_none()) return IntFromFloat(std::nearbyint(value.float_value()), loc);
   TILEVM_ASSIGN_OR_RETURN(int64_t count, ToIndex(digits, "ndigits", loc));

@@ -271,6 +271,7 @@ absl::StatusOr<std::string> FormatValue(const Value& given, absl::string_view sp
 }
 
 absl::StatusOr<std::string> PercentFormat(absl::string_view text, const Value& value, Loc loc,
+                                          absl::FunctionRef<Value(const Value& value)> to_number,
                                           absl::FunctionRef<absl::StatusOr<std::string>(const Value& value, bool as_repr)> to_text) {
   std::string out;
   size_t used = 0;
@@ -311,7 +312,7 @@ absl::StatusOr<std::string> PercentFormat(absl::string_view text, const Value& v
       continue;
     }
     if (named == nullptr && used >= count) return InvalidAt(loc, "TypeError: not enough arguments for format string");
-    const Value item = named != nullptr ? *named : value.is(ValueKind::kTuple) ? value.items()[used] : value;
+    Value item = named != nullptr ? *named : value.is(ValueKind::kTuple) ? value.items()[used] : value;
     if (named == nullptr) ++used;
     if (spec.type == 's' || spec.type == 'r') {
       TILEVM_ASSIGN_OR_RETURN(std::string piece, to_text(item, spec.type == 'r'));
@@ -321,6 +322,7 @@ absl::StatusOr<std::string> PercentFormat(absl::string_view text, const Value& v
       out += Pad(spec, "", piece, '>');
       continue;
     }
+    item = to_number(item);
     if (spec.type == 'i' || spec.type == 'u') spec.type = 'd';
     absl::StatusOr<std::string> piece;
     if (spec.type == 'd' || spec.type == 'x' || spec.type == 'X' || spec.type == 'o' || spec.type == 'c') {

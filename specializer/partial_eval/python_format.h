@@ -20,8 +20,10 @@ std::string TritonTypeName(isa::DType dtype);      // "fp32", "int1", "bf16", "f
 
 // format(value, spec), as in f"{value:spec}".
 absl::StatusOr<std::string> FormatValue(const Value& value, absl::string_view spec, Loc loc);
-// text % value: %d %i %s %r %f %e %g %x %o %c %%. `to_text` gives str() or, if the flag is set, repr() of a value.
+// text % value: %d %i %s %r %f %e %g %x %o %c %%. `to_text` gives str() or, if the flag is set, repr() of a value; `to_number` what formats as a number
+// in its place (the item of a tensor), else the value itself.
 absl::StatusOr<std::string> PercentFormat(absl::string_view text, const Value& value, Loc loc,
+                                          absl::FunctionRef<Value(const Value& value)> to_number,
                                           absl::FunctionRef<absl::StatusOr<std::string>(const Value& value, bool as_repr)> to_text);
 inline constexpr size_t kMaxText = size_t{1} << 26;  // bytes of a string that one operation may make
 

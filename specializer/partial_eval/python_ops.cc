@@ -234,7 +234,8 @@ absl::StatusOr<Value> Evaluator::Impl::Binary(Op op, const Value& x, const Value
     return Boxed(ValueKind::kConstexpr, std::move(inner));
   }
   if (x.is(ValueKind::kObject)) return x.As<HostObject>()->Binary(*self_, op, y, false, loc);
-  if (y.is(ValueKind::kObject)) return y.As<HostObject>()->Binary(*self_, op, x, true, loc);
+  const bool percent = op == Op::kMod && x.is(ValueKind::kString);
+  if (y.is(ValueKind::kObject) && !percent) return y.As<HostObject>()->Binary(*self_, op, x, true, loc);
   if (x.is(ValueKind::kInstance)) {
     TILEVM_ASSIGN_OR_RETURN(std::optional<Value> value, CallDunder(x, absl::StrCat("__", DunderName(op), "__"), {y}, loc));
     if (value.has_value()) return *value;
@@ -260,9 +261,15 @@ absl::StatusOr<Value> Evaluator::Impl::Binary(Op op, const Value& x, const Value
     TILEVM_RETURN_IF_ERROR(CheckText(x.string().size() + y.string().size(), loc));
     return Value::String(x.string() + y.string());
   }
-  if (op == Op::kMod && x.is(ValueKind::kString)) {
+  if (percent) {
+    // %d, %f and the like take the number of a tensor.
+    const auto number = [&](const Value& item) {
+      absl::StatusOr<Value> of = item.is(ValueKind::kObject) ? item.As<HostObject>()->CallMethod(*self_, "item", {}, loc) : absl::StatusOr<Value>(item);
+      return of.ok() ? *of : item;
+    };
     TILEVM_ASSIGN_OR_RETURN(std::string text,
-                            PercentFormat(x.string(), y, loc, [&](const Value& item, bool as_repr) { return as_repr ? ToRepr(item, loc) : ToStr(item, loc); }));
+                            PercentFormat(x.string(), y, loc, number,
+                                          [&](const Value& item, bool as_repr) { return as_repr ? ToRepr(item, loc) : ToStr(item, loc); }));
     return Value::String(std::move(text));
   }
   if (op == Op::kMul && (x.is(ValueKind::kString) || IsSequence(x)) && y_int) return Repeat(x, y, loc);

@@ -151,6 +151,12 @@ absl::StatusOr<std::string> Evaluator::Impl::ToStr(const Value& value, Loc loc) 
   }
   if (value.is(ValueKind::kTuple) || value.is(ValueKind::kList) || value.is(ValueKind::kDict) || value.is(ValueKind::kSet)) return ToRepr(value, loc);
   if (IsTyped(value)) return NameOfType(value);
+  if (value.is(ValueKind::kObject) && value.As<HostObject>()->type_name() == "torch.device") {  // "cuda:0"; repr() is longer
+    HostObject* device = value.As<HostObject>();
+    TILEVM_ASSIGN_OR_RETURN(const Value type, device->GetAttr(*self_, "type", loc));
+    TILEVM_ASSIGN_OR_RETURN(const Value index, device->GetAttr(*self_, "index", loc));
+    return index.absent_or_none() ? type.string() : absl::StrCat(type.string(), ":", Str(index));
+  }
   return Str(value);
 }
 

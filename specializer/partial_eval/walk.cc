@@ -336,6 +336,9 @@ absl::Status Evaluator::Impl::RunInst(Frame& frame, const isa::Inst& inst, std::
       std::string text;
       for (size_t i = 0; i < inst.operands.size(); ++i) {
         TILEVM_ASSIGN_OR_RETURN(Value part, read(i));
+        if (part.is(ValueKind::kObject) || part.is(ValueKind::kInstance)) {  // __format__, which for a 0-d tensor is not what str() says
+          TILEVM_ASSIGN_OR_RETURN(part, CallHost(Value::Builtin("builtins.format"), {part}, inst.loc));
+        }
         TILEVM_ASSIGN_OR_RETURN(std::string piece, ToStr(part, inst.loc));
         text += piece;
         TILEVM_RETURN_IF_ERROR(CheckText(text.size(), inst.loc));

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <chrono>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "specializer/partial_eval/exceptions.h"
 #include "vm/host/compiled_handle.h"
 #include "vm/host/device_runner.h"
 #include "vm/host/object.h"
@@ -61,6 +63,11 @@ absl::StatusOr<Arg> ScalarArg(const Value& value, isa::ElemType elem, absl::stri
   }
   if (value.is(ValueKind::kFloat)) return InvalidAt(loc, "argument ", name, " is a float, the parameter is ", isa::ToString(elem));
   return Arg::Int(elem.dtype, static_cast<int64_t>(static_cast<uint64_t>(value.int_value())));
+}
+
+// What a device has too little of.
+absl::Status Lacking(absl::Status status) {
+  return absl::IsResourceExhausted(status) ? specializer::WithException(std::move(status), "triton.runtime.errors.OutOfResources") : status;
 }
 
 }  // namespace
@@ -140,12 +147,20 @@ absl::StatusOr<Value> HostWorld::Launch(Evaluator& evaluator, const Value& kerne
     if (!variant.pre_hook.absent()) {
       TILEVM_RETURN_IF_ERROR(evaluator.Call(variant.pre_hook, CallArgs{{variant.hook_args}, {}}, loc).status());
     }
-    TILEVM_ASSIGN_OR_RETURN(BoundCall bound, Bind(evaluator, kernel, variant.call, loc));
-    TILEVM_ASSIGN_OR_RETURN(specializer::SpecializationKey key, SpecializationOf(kernel, bound, loc));
+    absl::StatusOr<BoundCall> binding = Bind(evaluator, kernel, variant.call, loc);
+    if (!binding.ok()) return specializer::WithException(binding.status(), "builtins.TypeError");
+    const BoundCall bound = *std::move(binding);
+    absl::StatusOr<specializer::SpecializationKey> specialization = SpecializationOf(kernel, bound, loc);
+    if (!specialization.ok()) return specializer::WithException(specialization.status(), "builtins.TypeError");
+    const specializer::SpecializationKey key = *std::move(specialization);
     bool fresh = false;
     absl::StatusOr<std::shared_ptr<const CompiledKernel>> compiled = cache_->Get(program_key_, evaluator, kernel, key, &fresh, options_.device == nullptr);
     if (!compiled.ok()) {
       refused = WithCallSite(compiled.status(), loc);
+      if (!absl::IsResourceExhausted(refused) && !absl::IsInternal(refused)) {
+        const bool asserted = absl::StartsWith(refused.message(), "static_assert failed");
+        refused = specializer::WithException(refused, asserted ? "triton.CompileTimeAssertionFailure" : "triton.CompilationError");
+      }
       // The first configuration that fits is used.
       if (DoesNotFit(refused) && variants.size() > 1) continue;
       return refused;
@@ -154,7 +169,7 @@ absl::StatusOr<Value> HostWorld::Launch(Evaluator& evaluator, const Value& kerne
       // What does not fit the device is said now; what it cannot take may run on the CPU.
       if (options_.device != nullptr) {
         const absl::Status prepared = options_.device->Prepare(**compiled, PreparedRun(), {1, 1, 1}).status();
-        if (!prepared.ok() && !(options_.cpu_if_unimplemented && absl::IsUnimplemented(prepared))) return WithCallSite(prepared, loc);
+        if (!prepared.ok() && !(options_.cpu_if_unimplemented && absl::IsUnimplemented(prepared))) return WithCallSite(Lacking(prepared), loc);
       }
       return MakeCompiledHandle(kernel, bound, *compiled);
     }
@@ -176,7 +191,7 @@ absl::StatusOr<Value> HostWorld::Launch(Evaluator& evaluator, const Value& kerne
       refused = run;
       continue;
     }
-    TILEVM_RETURN_IF_ERROR(run);
+    TILEVM_RETURN_IF_ERROR(options_.device != nullptr ? Lacking(run) : run);
     Record(std::move(record));
     return handle;
   }
