@@ -461,13 +461,14 @@ TEST(Text, TensorsAndDevices) {
   EXPECT_EQ(RunBody(R"py(
 x = torch.zeros(3)
 assert f"{torch.max(x)}" == "0.0" and f"{torch.max(x):.2f}" == "0.00" and "{}".format(x.sum()) == "0.0" and format(torch.tensor(5)) == "5"
-assert f"{torch.tensor(True)}" == "True" and f"{torch.tensor([1])}" == "tensor([1])"
+assert f"{torch.tensor(True)}" == "True" and f"{torch.tensor([1])}" == "tensor([1])" and f"{torch.max(x)!s}" == "tensor(0.)"
 assert "%.4f" % torch.tensor(2.5) == "2.5000" and "%d" % torch.tensor(3) == "3" and "%s" % torch.tensor(3) == "tensor(3)"
 assert "%.1f/%d" % (torch.tensor(2.5), torch.tensor([7])) == "2.5/7"
 assert str(torch.device("cpu")) == "cpu" and str(torch.device("cuda")) == "cuda" and f"{torch.device('cuda:0')}" == "cuda:0"
 assert "%s" % torch.device("cuda:0") == "cuda:0" and repr(torch.device("cuda:0")) == "device(type='cuda', index=0)"
 assert [round(15, -1), round(25, -1), round(-15, -1), round(1250, -2), round(149, -2), round(150, -2), round(1234567, -3), round(5, 2)] == [
     20, 20, -20, 1200, 100, 200, 1235000, 5]
+assert torch.float32.itemsize * 4 == 16 and torch.float16.itemsize == 2 and not hasattr(torch.float32, "nonesuch")
 assert round(-149, -2) == -100 and round(7, -1) == 10 and round(4, -1) == 0 and round(5, -50) == 0
 )py"),
             "");

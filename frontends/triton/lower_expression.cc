@@ -380,7 +380,7 @@ isa::Reg Lowering::FString(const FStringExpr* expr) {
       const Reg callee = ConstPath("builtins.repr", part.value->span);
       value = EmitValue(Op::kCall, part.value->span, {callee, value});
     }
-    if (part.conversion == 's' && part.spec != nullptr) {
+    if (part.conversion == 's') {
       const Reg callee = ConstPath("builtins.str", part.value->span);
       value = EmitValue(Op::kCall, part.value->span, {callee, value});
     }

@@ -225,6 +225,8 @@ def beyond(x_ptr, BLOCK: tl.constexpr):
 PY
 check "out of bounds" 3 "$tilevm" run beyond.py beyond "x_ptr=zeros(12)" BLOCK=16 --grid 1 --check
 says err "beyond.py:7:"
+check "out of bounds as JSON" 3 "$tilevm" run beyond.py beyond "x_ptr=zeros(12)" BLOCK=16 --grid 1 --check --json
+says out '"ok": false'
 
 # Stars through files: of Python's modules, of Triton's, in a circle.
 mkdir -p stars

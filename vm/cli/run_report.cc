@@ -105,7 +105,7 @@ void PrintJson(const RunReport& report) {
   using nlohmann::ordered_json;
   ordered_json out;
   out["file"] = report.file;
-  out["ok"] = report.error.empty();
+  out["ok"] = report.error.empty() && (report.world == nullptr || report.world->reports().empty());  // a check that found something is none
   if (!report.error.empty()) out["error"] = report.error;
   out["load_us"] = report.load_us;
   out["output"] = report.printed;
