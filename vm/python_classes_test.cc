@@ -483,6 +483,8 @@ with contextlib.suppress(RuntimeError):
     a @ a
 )py"),
             "");
+  Fails("@triton.jit(bogus=1)\ndef k(x):\n    pass\n", "TypeError: jit() got an unexpected keyword argument 'bogus'");
+  Fails("triton.autotune(configs=[], key=[], bogus=1)\n", "TypeError: autotune() got an unexpected keyword argument 'bogus'");
   Fails("import contextlib\nwith contextlib.suppress(KeyError):\n    torch.ones(2) @ torch.ones(3)\n", "cannot be multiplied");
   Fails("try:\n    torch.ones(2) @ torch.ones(3)\nexcept ImportError:\n    pass\n", "cannot be multiplied");
 }

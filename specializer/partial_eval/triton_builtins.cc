@@ -1,6 +1,8 @@
 // Triton's own functions outside of the op table: jit and the decorators stacked on it, Config, constexpr, cdiv, ranges, type constructors.
 //
 // autotune and heuristics only record what they are given (JitWrapper); vm/host evaluates it when the kernel is launched.
+#include <algorithm>
+#include <initializer_list>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -36,7 +38,18 @@ Value Decorated(const CallArgs& args) {
   return args.positional[0];
 }
 
+absl::Status CheckKeywords(const CallArgs& args, absl::string_view callee, std::initializer_list<absl::string_view> known, Loc loc) {
+  for (const auto& [name, value] : args.keyword) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      return InvalidAt(loc, "TypeError: ", callee, "() got an unexpected keyword argument '", name, "'");
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Value> Jit(Impl&, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckKeywords(
+      args, "jit", {"fn", "version", "repr", "launch_metadata", "do_not_specialize", "do_not_specialize_on_alignment", "debug", "noinline"}, loc));
   const Value function = Decorated(args);
   if (function.absent_or_none()) return Partial("triton.jit", CallArgs{{}, args.keyword});
   if (function.is(ValueKind::kJitFunction)) return function;
@@ -59,6 +72,10 @@ absl::StatusOr<Value> Wrap(const CallArgs& args, JitWrapper::Kind kind, absl::st
 }
 
 absl::StatusOr<Value> Autotune(Impl&, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckKeywords(args, "autotune",
+                                       {"configs", "key", "prune_configs_by", "reset_to_zero", "restore_value", "pre_hook", "post_hook", "warmup", "rep",
+                                        "use_cuda_graph", "do_bench", "cache_results"},
+                                       loc));
   CallArgs named = args;
   const char* names[] = {"configs", "key"};
   if (named.positional.size() > 2) return InvalidAt(loc, "TypeError: triton.autotune takes configs and key, the rest by keyword");
