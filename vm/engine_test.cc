@@ -274,7 +274,7 @@ def k(x_ptr, n, BLOCK: tl.constexpr):
 
 k[(1,)](torch.zeros(1), 64, BLOCK=16)
 )py");
-  EXPECT_TRUE(absl::StrContains(error, "conflicting meta-parameters: BLOCK")) << error;
+  EXPECT_TRUE(absl::StrContains(error, "conflicting meta-parameters: BLOCK") && absl::StrContains(error, "ValueError: ")) << error;
 }
 
 TEST(Launch, PreHookAndPruning) {

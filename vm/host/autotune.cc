@@ -181,7 +181,7 @@ absl::StatusOr<std::vector<Variant>> ApplyWrappers(Evaluator& evaluator, const V
       TILEVM_ASSIGN_OR_RETURN(Value kwargs, evaluator.GetAttr(config, "kwargs", loc));
       for (const auto& [name, value] : kwargs.As<DictPayload>()->entries) {
         if (IsPassed(*function, base.call, name.string())) {
-          return InvalidAt(loc, function->name, ": conflicting meta-parameters: ", name.string(), " is passed, and is a name that autotune sets");
+          return InvalidAt(loc, "ValueError: ", function->name, ": conflicting meta-parameters: ", name.string(), " is passed, and is a name that autotune sets");
         }
       }
       for (const auto& [name, value] : keywords) {
