@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "frontends/triton/compile.h"
 #include "gpu/compile/generate.h"
+#include "gpu/compile/passed_kernel.h"
 #include "isa/eval.h"
 #include "specializer/passes/passes.h"
 #include "specializer/pipeline/roles_model.h"
@@ -17,16 +18,6 @@
 
 namespace tilevm::gpu {
 namespace {
-
-ir::Kernel Typed(const tests::ExampleKernel& example, const absl::StatusOr<isa::Module>& module, int num_warps) {
-  EXPECT_TRUE(module.ok()) << module.status();
-  absl::StatusOr<ir::Kernel> typed = tests::SpecializeExample(example, *module);
-  EXPECT_TRUE(typed.ok()) << typed.status();
-  typed->options.num_warps = num_warps;
-  absl::StatusOr<ir::Kernel> kernel = specializer::RunPasses(*std::move(typed));
-  EXPECT_TRUE(kernel.ok()) << kernel.status();
-  return *std::move(kernel);
-}
 
 // Values of the parameters that are no pointers, by name; pointers get arrays of `elements` numbers between -2 and 2, the last one is the output.
 struct Launch {
@@ -118,8 +109,8 @@ TEST(RolesModel, AttentionOfMergedProgramsAndOfTwoWarpgroups) {
     const std::string merged = absl::StrCat(kStrides, "=64 =64 =64 =", causal), whole = absl::StrCat(kStrides, "=64 =128 =64 =", causal);
     const tests::ExampleKernel short_head = {"flash_attention", "flash_attention_kernel", merged.c_str()}, two = {"flash_attention", "flash_attention_kernel", whole.c_str()};
     // Five programs a head in sets of three: one place is left over.
-    ExpectSameBits(Typed(short_head, tests::CompileExample(short_head), 4), AttentionLaunch(272, 64, 64), 3, 2);
-    ExpectSameBits(Typed(two, tests::CompileExample(two), 8), AttentionLaunch(272, 64, 128), 1, 2);
+    ExpectSameBits(PassedKernel(short_head, tests::CompileExample(short_head), 4), AttentionLaunch(272, 64, 64), 3, 2);
+    ExpectSameBits(PassedKernel(two, tests::CompileExample(two), 8), AttentionLaunch(272, 64, 128), 1, 2);
   }
 }
 
@@ -167,7 +158,7 @@ def kernel(q, k, v, o, N, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr):
     launch.elements = 2 * 256 * 64;
     launch.grid = {4, 2, 1};
     launch.ints["N"] = 256;
-    ExpectSameBits(Typed({"", "kernel", signature.c_str()}, module, 4), launch, 3, 3);
+    ExpectSameBits(PassedKernel({"", "kernel", signature.c_str()}, module, 4), launch, 3, 3);
   }
 }
 
@@ -178,7 +169,7 @@ TEST(RolesModel, MatmulWithMoreProgramsThanBlocks) {
   launch.elements = 272 * 272;
   launch.grid = {9, 1, 1};
   for (const char* name : {"M", "N", "K", "stride_am", "stride_bk", "stride_cm"}) launch.ints[name] = 272;
-  ExpectSameBits(Typed(example, tests::CompileExample(example), 8), launch, 1, 2);
+  ExpectSameBits(PassedKernel(example, tests::CompileExample(example), 8), launch, 1, 2);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "frontends/triton/compile.h"
 #include "gpu/compile/fallback.h"
 #include "gpu/compile/generate.h"
+#include "gpu/compile/passed_kernel.h"
 #include "gpu/device/headers.h"
 #include "gpu/nvrtc/nvrtc.h"
 #include "specializer/passes/passes.h"
@@ -14,16 +15,7 @@
 namespace tilevm::gpu {
 namespace {
 
-ir::Kernel KernelOf(const tests::ExampleKernel& example, int num_warps = 4) {
-  absl::StatusOr<isa::Module> module = tests::CompileExample(example);
-  EXPECT_TRUE(module.ok()) << module.status();
-  absl::StatusOr<ir::Kernel> typed = tests::SpecializeExample(example, *module);
-  EXPECT_TRUE(typed.ok()) << typed.status();
-  typed->options.num_warps = num_warps;
-  absl::StatusOr<ir::Kernel> kernel = specializer::RunPasses(*std::move(typed));
-  EXPECT_TRUE(kernel.ok()) << kernel.status();
-  return *std::move(kernel);
-}
+ir::Kernel KernelOf(const tests::ExampleKernel& example, int num_warps = 4) { return PassedKernel(example, tests::CompileExample(example), num_warps); }
 
 pipeline::Schedule ScheduleOf(const ir::Kernel& kernel, const Target& target, const GenerateOptions& options = {}) {
   absl::StatusOr<layout::LayoutKernel> laid_out = LayOut(kernel, target, options);

@@ -85,7 +85,7 @@ class Modeller {
 
   ValueId Int(int64_t value) { return builder_.ConstInt(DType::kI32, value, from_.loc); }
   ValueId Binary(Op op, ValueId a, ValueId b) {
-    const bool compares = op == Op::kEq || op == Op::kLt || op == Op::kGt || op == Op::kNe;
+    const bool compares = op == Op::kEq || op == Op::kLt || op == Op::kGt;
     return builder_.Emit(op, isa::ScalarType(compares ? DType::kI1 : DType::kI32), {a, b}, from_.loc);
   }
   ValueId Plus(ValueId a, ValueId b) { return Binary(Op::kAdd, a, b); }
@@ -327,7 +327,7 @@ class Modeller {
   void ProduceFor(const ir::Op& op, const Loop* plan, Scope& scope) {
     const ir::Region& body = op.regions[0];
     ValueId low = Map(scope, op.operands[0]), high = Map(scope, op.operands[1]);
-    const ValueId step = op.FindAttr("step") != nullptr ? Map(scope, op.operands[2]) : Map(scope, op.operands[2]);
+    const ValueId step = Map(scope, op.operands[2]);
     ir::Op loop;
     loop.op = Op::kFor;
     loop.attrs = op.attrs;

@@ -487,27 +487,35 @@ def matmul(a, b, c, M, N, K, am, bk, cm, B: tl.constexpr):
     tl.store(c + offs_m[:, None] * cm + offs_n[None, :], acc.to(tl.float16), mask=(offs_m[:, None] < M) & (offs_n[None, :] < N))
 )";
 
-TEST_F(RunnerTest, AnOperandInTheOtherOrderIsTurnedFirst) {
-  std::shared_ptr<Program> program = Load(kMatmul);
-  alignas(64) static char memory[3][100 * 104 * 4];
-  Control().device_address = 1;
+// The launches of a run, and what the last copy of an array was told.
+struct SeenRepack {
   std::vector<std::string> launched;
   uint64_t from = 0, from_pitch = 0, to_pitch = 0, rows = 0;
   uint32_t row_bytes = 0, turned_bytes = 0;
   unsigned grid[2] = {0, 0};
-  Control().run = [&](const FakeLaunch& launch) {
-    launched.push_back(launch.kernel);
+};
+std::function<double(const FakeLaunch&)> Watching(SeenRepack* seen) {
+  return [seen](const FakeLaunch& launch) {
+    seen->launched.push_back(launch.kernel);
     if (launch.kernel != "repack_rows") return 1.0;
-    from = *static_cast<uint64_t*>(launch.params[0]);
-    from_pitch = *static_cast<uint64_t*>(launch.params[1]);
-    to_pitch = *static_cast<uint64_t*>(launch.params[3]);
-    row_bytes = *static_cast<uint32_t*>(launch.params[4]);
-    rows = *static_cast<uint64_t*>(launch.params[6]);
-    turned_bytes = *static_cast<uint32_t*>(launch.params[8]);
-    grid[0] = launch.grid[0];
-    grid[1] = launch.grid[1];
+    seen->from = *static_cast<uint64_t*>(launch.params[0]);
+    seen->from_pitch = *static_cast<uint64_t*>(launch.params[1]);
+    seen->to_pitch = *static_cast<uint64_t*>(launch.params[3]);
+    seen->row_bytes = *static_cast<uint32_t*>(launch.params[4]);
+    seen->rows = *static_cast<uint64_t*>(launch.params[6]);
+    seen->turned_bytes = *static_cast<uint32_t*>(launch.params[8]);
+    seen->grid[0] = launch.grid[0];
+    seen->grid[1] = launch.grid[1];
     return 1.0;
   };
+}
+
+TEST_F(RunnerTest, AnOperandInTheOtherOrderIsTurnedFirst) {
+  std::shared_ptr<Program> program = Load(kMatmul);
+  alignas(64) static char memory[3][100 * 104 * 4];
+  Control().device_address = 1;
+  SeenRepack seen;
+  Control().run = Watching(&seen);
   const auto prepare = [&](const char* programs) {
     auto ref = [&](int which, isa::DType dtype) { return TensorRef{memory[which], dtype, {100, 100}}; };
     return program->Prepare("matmul", programs,
@@ -523,22 +531,22 @@ TEST_F(RunnerTest, AnOperandInTheOtherOrderIsTurnedFirst) {
   EXPECT_EQ(Control().maps[1].box, (std::vector<unsigned>{32, 64}));
   EXPECT_NE(Control().maps[1].address, memory[1]);
   ASSERT_TRUE((*turned)->Launch().ok());
-  EXPECT_EQ(launched, (std::vector<std::string>{"repack_rows", "matmul"}));
-  EXPECT_EQ(from, reinterpret_cast<uint64_t>(memory[1]));
-  EXPECT_EQ(from_pitch, 416u);
-  EXPECT_EQ(to_pitch, 400u);
-  EXPECT_EQ(row_bytes, 99u * 4);
-  EXPECT_EQ(rows, 98u);
-  EXPECT_EQ(turned_bytes, 4u);
-  EXPECT_EQ(grid[0], 2u);
-  EXPECT_EQ(grid[1], 2u);
+  EXPECT_EQ(seen.launched, (std::vector<std::string>{"repack_rows", "matmul"}));
+  EXPECT_EQ(seen.from, reinterpret_cast<uint64_t>(memory[1]));
+  EXPECT_EQ(seen.from_pitch, 416u);
+  EXPECT_EQ(seen.to_pitch, 400u);
+  EXPECT_EQ(seen.row_bytes, 99u * 4);
+  EXPECT_EQ(seen.rows, 98u);
+  EXPECT_EQ(seen.turned_bytes, 4u);
+  EXPECT_EQ(seen.grid[0], 2u);
+  EXPECT_EQ(seen.grid[1], 2u);
 
   // Where the array is read once, the kernel does it itself.
-  launched.clear();
+  seen.launched.clear();
   absl::StatusOr<std::unique_ptr<PreparedLaunch>> once = prepare("2, 2");
   ASSERT_TRUE(once.ok()) << program->Format(once.status());
   ASSERT_TRUE((*once)->Launch().ok());
-  EXPECT_EQ(launched, (std::vector<std::string>{"matmul"}));
+  EXPECT_EQ(seen.launched, (std::vector<std::string>{"matmul"}));
 }
 
 TEST_F(RunnerTest, AMisalignedPitchTakesTheOtherVariant) {
@@ -562,18 +570,8 @@ TEST_F(RunnerTest, AMisalignedPitchTakesTheOtherVariant) {
   EXPECT_TRUE((*other)->Launch().ok());
 
   // An array that many programs read is copied to aligned rows first.
-  std::vector<std::string> launched;
-  uint64_t from = 0, to_pitch = 0, rows = 0;
-  uint32_t row_bytes = 0;
-  Control().run = [&](const FakeLaunch& launch) {
-    launched.push_back(launch.kernel);
-    if (launch.kernel != "repack_rows") return 1.0;
-    from = *static_cast<uint64_t*>(launch.params[0]);
-    to_pitch = *static_cast<uint64_t*>(launch.params[3]);
-    row_bytes = *static_cast<uint32_t*>(launch.params[4]);
-    rows = *static_cast<uint64_t*>(launch.params[6]);
-    return 1.0;
-  };
+  SeenRepack seen;
+  Control().run = Watching(&seen);
   const int allocations = Control().live_allocations;
   absl::StatusOr<std::unique_ptr<PreparedLaunch>> copied = prepare(100, "8, 8");
   ASSERT_TRUE(copied.ok()) << program->Format(copied.status());
@@ -583,14 +581,15 @@ TEST_F(RunnerTest, AMisalignedPitchTakesTheOtherVariant) {
   EXPECT_EQ(Control().maps[3].strides, (std::vector<unsigned long long>{208}));
   EXPECT_EQ(Control().maps[4].address, memory[1]);
   ASSERT_TRUE((*copied)->Launch().ok());
-  EXPECT_EQ(launched, (std::vector<std::string>{"repack_rows", "matmul"}));
-  EXPECT_EQ(from, reinterpret_cast<uint64_t>(memory[0]));
-  EXPECT_EQ(to_pitch, 208u);
-  EXPECT_EQ(row_bytes, 196u);
-  EXPECT_EQ(rows, 100u);
+  EXPECT_EQ(seen.launched, (std::vector<std::string>{"repack_rows", "matmul"}));
+  EXPECT_EQ(seen.from, reinterpret_cast<uint64_t>(memory[0]));
+  EXPECT_EQ(seen.to_pitch, 208u);
+  EXPECT_EQ(seen.row_bytes, 196u);
+  EXPECT_EQ(seen.turned_bytes, 0u);
+  EXPECT_EQ(seen.rows, 100u);
   ASSERT_TRUE((*copied)->SetInteger("am", 104).ok());
   ASSERT_TRUE((*copied)->Launch().ok());
-  EXPECT_EQ(launched.size(), 3u);
+  EXPECT_EQ(seen.launched.size(), 3u);
 }
 
 TEST_F(RunnerTest, FewProgramsAreLaunchedInParts) {
