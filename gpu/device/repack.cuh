@@ -92,15 +92,12 @@ TV_DEV void turn_array(const u8* from, u64 from_pitch, u8* to, u64 to_pitch, u32
     if constexpr (Bytes == 4) {
       square[w * 65 + block] = word_at(row0 + block, column0 + w);
     } else {
-      u32 x[4];
+      u32 x[4], turned[4];
 #pragma unroll
       for (u32 k = 0; k < 4; ++k) x[k] = word_at(row0 + block * 4 + k, column0 + w * 4);
-      const u32 low01 = __byte_perm(x[0], x[1], 0x5140), low23 = __byte_perm(x[2], x[3], 0x5140);
-      const u32 high01 = __byte_perm(x[0], x[1], 0x7362), high23 = __byte_perm(x[2], x[3], 0x7362);
-      square[(w * 4 + 0) * 33 + block] = __byte_perm(low01, low23, 0x5410);
-      square[(w * 4 + 1) * 33 + block] = __byte_perm(low01, low23, 0x7632);
-      square[(w * 4 + 2) * 33 + block] = __byte_perm(high01, high23, 0x5410);
-      square[(w * 4 + 3) * 33 + block] = __byte_perm(high01, high23, 0x7632);
+      turn_bytes(turned, x);
+#pragma unroll
+      for (u32 k = 0; k < 4; ++k) square[(w * 4 + k) * 33 + block] = turned[k];
     }
   }
   __syncthreads();

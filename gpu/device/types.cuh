@@ -67,4 +67,14 @@ TV_DEV To bit_cast(From x) {
 TV_DEV u32 bits_of(f32 x) { return __float_as_uint(x); }
 TV_DEV f32 f32_of(u32 x) { return __uint_as_float(x); }
 
+// Four words of four bytes, turned: byte j of turned[i] is byte i of x[j].
+TV_DEV void turn_bytes(u32 (&turned)[4], const u32* x) {
+  const u32 low01 = __byte_perm(x[0], x[1], 0x5140), low23 = __byte_perm(x[2], x[3], 0x5140), high01 = __byte_perm(x[0], x[1], 0x7362),
+            high23 = __byte_perm(x[2], x[3], 0x7362);
+  turned[0] = __byte_perm(low01, low23, 0x5410);
+  turned[1] = __byte_perm(low01, low23, 0x7632);
+  turned[2] = __byte_perm(high01, high23, 0x5410);
+  turned[3] = __byte_perm(high01, high23, 0x7632);
+}
+
 }  // namespace tv

@@ -107,12 +107,10 @@ TV_DEV void turn_rows(u32 from, u32 to) {
       // Word 4 * column + i of y holds that column of words 4 * i .. 4 * i + 3 of x.
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const u32 *w = x + 4 * i, low01 = __byte_perm(w[0], w[1], 0x5140), low23 = __byte_perm(w[2], w[3], 0x5140), high01 = __byte_perm(w[0], w[1], 0x7362),
-                  high23 = __byte_perm(w[2], w[3], 0x7362);
-        y[i] = __byte_perm(low01, low23, 0x5410);
-        y[4 + i] = __byte_perm(low01, low23, 0x7632);
-        y[8 + i] = __byte_perm(high01, high23, 0x5410);
-        y[12 + i] = __byte_perm(high01, high23, 0x7632);
+        u32 turned[4];
+        turn_bytes(turned, x + 4 * i);
+#pragma unroll
+        for (int k = 0; k < 4; ++k) y[4 * k + i] = turned[k];
       }
     }
 #pragma unroll

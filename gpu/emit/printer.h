@@ -156,7 +156,7 @@ class Printer {
   const pipeline::Roles& roles() const { return options_.schedule->roles; }
   bool Merged() const { return HasRoles() && roles().programs > 1; }
   void PrintEachMember(const std::vector<ir::ValueId>& needed, const std::function<void()>& body);
-  // Of a loop whose bounds differ between merged programs: declares `first`, where the first of them begins, and `all`, the iterations from there to the last end.
+  // Of a loop whose bounds differ between merged programs: declares `first`, where the first of them begins (if that differs), and `all`, the iterations from there to the last end.
   void PrintUnion(const ir::Op& loop, const std::string& first, const std::string& all);
   bool BoundsDiffer(const ir::Op& loop) const { return Merged() && (roles().varies.count(loop.operands[0]) != 0 || roles().varies.count(loop.operands[1]) != 0); }
   std::string BufferOf(const pipeline::Copy& copy) const;  // address of the buffer that the body reads

@@ -135,7 +135,7 @@ void Printer::PrintEachMember(const std::vector<ir::ValueId>& needed, const std:
 void Printer::PrintUnion(const ir::Op& loop, const std::string& first, const std::string& all) {
   const std::string type = CudaType(TypeOf(loop.regions[0].args[0]).elem);
   const std::string step = absl::StrCat("static_cast<", type, ">(", loop.FindAttr("step") != nullptr ? absl::StrCat(loop.IntAttr("step")) : Name(loop.operands[2]), ")");
-  Line(type, " ", first, " = ", Name(loop.operands[0]), ";");
+  if (roles().varies.count(loop.operands[0]) != 0) Line(type, " ", first, " = ", Name(loop.operands[0]), ";");
   Line("u64 ", all, " = 0;");
   PrintEachMember({loop.operands[0], loop.operands[1]}, [&] {
     const std::string low = Name(loop.operands[0]);
