@@ -1,4 +1,4 @@
-"""Rows of compare.py for kernels of Triton's tutorials, which are read in place from a checkout: 03 (matmul), 06 (attention, backward), 08 (grouped) and 09
+"""Rows of compare.py for kernels of Triton's tutorials, which are read in place from a checkout: 03 (matmul), 06 (attention), 08 (grouped) and 09
 (persistent). Of a file only what its kernels need is run, not its own benchmarks.
 """
 import ast
@@ -21,6 +21,8 @@ def needed_nodes(path, names):
             return {node.name}
         if isinstance(node, ast.Assign):
             return {inner.id for target in node.targets for inner in ast.walk(target) if isinstance(inner, ast.Name)}
+        if isinstance(node, (ast.If, ast.Try)):
+            return {name for inner in ast.iter_child_nodes(node) for name in binds(inner)}
         return set()
 
     def needs(node):
@@ -201,6 +203,34 @@ def works(folder, Work, randn):
         work(f"tutorial 06 backward {z}x{h}x{n}x{d}{' causal' if causal else ''}", file, "_attn_bwd", make, args, lambda s, c: (n // 128, 1, z * h), "TFLOP/s",
              10 * z * h * n * n * d // (2 if causal else 1), reference, 1e-2, configs=({"num_warps": 4, "num_stages": 5},), triton_run=theirs)
 
+    def forward(n, d, causal):
+        z, h, kernel, file, scale = 4, 32, "_attn_fwd", "06-fused-attention.py", d**-0.5
+        stage = 3 if causal else 1
+
+        def make():
+            s = {"out": torch.empty(z, h, n, d, device="cuda", dtype=torch.float16), "m": torch.empty(z, h, n, device="cuda")}
+            for name in ("q", "k", "v"):
+                s[name] = randn(z, h, n, d, dtype=torch.float16)
+            return s
+
+        def args(s, c):  # ours makes the descriptors in the kernel
+            return (scale, s["m"], z, h, s["q"], s["k"], s["v"], s["out"], n, d, c["BLOCK_M"], c["BLOCK_N"], False, stage, False, True)
+
+        def sdpa(s):
+            with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.CUDNN_ATTENTION):
+                torch.nn.functional.scaled_dot_product_attention(s["q"], s["k"], s["v"], is_causal=causal)
+
+        def theirs(kernel, s):  # the host makes them, as the tutorial's wrapper does without warp specialization
+            from triton.tools.tensor_descriptor import TensorDescriptor
+            descriptors = [TensorDescriptor(s[name], shape=[z * h * n, d], strides=[d, 1], block_shape=[1, 1]) for name in ("q", "k", "v", "out")]
+            kernel[lambda meta: (triton.cdiv(n, meta["BLOCK_M"]), z * h, 1)](scale, s["m"], z, h, *descriptors, N_CTX=n, HEAD_DIM=d, FP8_OUTPUT=False, STAGE=stage,
+                                                                             warp_specialize=False, IS_HOPPER=True)
+        configs = tuple(c for c in configs_of(file, kernel) if c["BLOCK_N"] <= min(d, c["BLOCK_M"] if causal else d) and c["BLOCK_N"] >= 64)
+        work(f"tutorial 06 forward {z}x{h}x{n}x{d}{' causal' if causal else ''}", file, kernel, make, args,
+             lambda s, c: (triton.cdiv(n, c["BLOCK_M"]), z * h), "TFLOP/s", 4 * z * h * n * n * d // (2 if causal else 1),
+             lambda s: torch.nn.functional.scaled_dot_product_attention(s["q"].float(), s["k"].float(), s["v"].float(), is_causal=causal), 3e-3,
+             configs=configs, peers={"cudnn": sdpa}, triton_run=theirs)
+
     def preprocess(n, d):
         z, h = 4, 32
 
@@ -213,6 +243,10 @@ def works(folder, Work, randn):
              z * h * n * (4 * d + 4), lambda s: (s["o"].double() * s["do"].double()).sum(3), 1e-5,
              triton_run=lambda k, s: k[(n // 128, z * h)](*args(s, {})[:6], BLOCK_M=128, HEAD_DIM=d))
 
+    for n in (1024, 4096, 16384):
+        for d in (64, 128):
+            forward(n, d, False)
+            forward(n, d, True)
     for n in (1024, 4096):
         for d in (64, 128):
             backward(n, d, False)
