@@ -2,10 +2,11 @@
 //
 // Products that run on while other work is done need their accumulators, fragments and what that work holds all at once. Where that is more than a thread has,
 // ptxas spills, and it lets wgmma products wait for each other (warnings C7510, C7512): such a variant loses to a plainer one. So variants are tried in turn:
-// all liberties, no merged programs, no products that overlap other work, no wgmma. The first clean one is taken; if none is, the least bad.
+// all liberties, at most three merged programs, none, no products that overlap other work, no wgmma. The first clean one is taken; if none is, the least bad.
 #ifndef TILEVM_GPU_COMPILE_FALLBACK_H_
 #define TILEVM_GPU_COMPILE_FALLBACK_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -27,11 +28,12 @@ absl::StatusOr<T> BestVariant(const GenerateOptions& options, Generator generate
   std::optional<T> best;
   int64_t least = 0;
   std::vector<std::string> tried;
-  for (int level = 0; level < 4; ++level) {
+  for (int level = 0; level < 5; ++level) {
     GenerateOptions variant = options;
-    variant.promises.many = options.promises.many && level < 1;
-    variant.overlap = options.overlap && level < 2;
-    variant.wgmma = options.wgmma && level < 3;
+    if (level == 1) variant.merged = std::min(options.merged, 3);
+    variant.promises.many = options.promises.many && level < 2;
+    variant.overlap = options.overlap && level < 3;
+    variant.wgmma = options.wgmma && level < 4;
     absl::StatusOr<Emitted> emitted = generate(variant);
     if (!emitted.ok()) {
       if (best.has_value()) break;
@@ -48,7 +50,7 @@ absl::StatusOr<T> BestVariant(const GenerateOptions& options, Generator generate
       best = *std::move(made);
       least = bad;
     }
-    if (least == 0 || (level == 2 && least < kWorthWithoutWgmma)) break;
+    if (least == 0 || (level == 3 && least < kWorthWithoutWgmma)) break;
   }
   return *std::move(best);
 }

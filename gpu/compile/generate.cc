@@ -146,7 +146,7 @@ pipeline::Schedule ScheduleOf(const layout::LayoutKernel& kernel, const analysis
     if (boxes == nullptr) return schedule;
     const int num_warps = kernel.kernel.options.num_warps;
     schedule.why_no_roles = pipeline::AssignRoles(
-        kernel, {boxes, target.max_smem_per_block, scratch, num_warps, options.promises.box_stores, !options.few_programs, options.promises.many}, &schedule);
+        kernel, {boxes, target.max_smem_per_block, scratch, num_warps, options.promises.box_stores, !options.few_programs, options.promises.many ? options.merged : 1}, &schedule);
     if (schedule.roles.groups > 0 || !how.rows) return schedule;  // what the producer needs for rows may be what it cannot know
   }
 }

@@ -37,11 +37,12 @@ inline int PartsFor(const std::array<int64_t, 3>& grid, int multiprocessors) {
   return parts;
 }
 
-// Whether a grid is worth merging programs: alone, two fit a multiprocessor.
-inline bool ManyPrograms(const std::array<int64_t, 3>& grid, int multiprocessors) {
+// Whether a grid is worth merging so many neighbours along axis 0: alone, two fit a multiprocessor; and at most a quarter of the places may be without one.
+inline bool WorthMerging(const std::array<int64_t, 3>& grid, int merged, int multiprocessors) {
   double programs = 1;
   for (int64_t extent : grid) programs *= static_cast<double>(extent);
-  return programs > 2 * multiprocessors;
+  const int64_t places = (grid[0] + merged - 1) / merged * merged;
+  return programs > 2 * multiprocessors && 4 * grid[0] >= 3 * places;
 }
 
 struct GenerateOptions {
@@ -49,6 +50,7 @@ struct GenerateOptions {
   bool line_directives = true;
   bool overlap = true;       // products may run on under other work
   bool wgmma = true;         // where the target has it
+  int merged = 4;            // programs that share a CTA, at most
   bool few_programs = false; // no more than multiprocessors: each CTA may have one for itself
 };
 

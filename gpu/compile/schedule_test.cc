@@ -327,6 +327,30 @@ TEST(BestVariant, TheFirstCleanOneElseTheLeastBad) {
   EXPECT_EQ(compiled, 3);
 }
 
+TEST(BestVariant, FewerMergedProgramsBeforeNone) {
+  std::vector<int> merged;
+  auto generate = [&](const GenerateOptions& options) -> absl::StatusOr<Emitted> {
+    Emitted emitted;
+    emitted.programs = options.promises.many ? options.merged : 1;
+    emitted.text = absl::StrCat(emitted.programs);
+    return emitted;
+  };
+  auto compile = [&](const Emitted& emitted) -> absl::StatusOr<int> {
+    merged.push_back(emitted.programs);
+    return emitted.programs;
+  };
+  EXPECT_EQ(*BestVariant<int>({}, generate, compile, [](int programs) { return BadnessOf(0, programs > 3); }), 3);
+  EXPECT_EQ(*BestVariant<int>({}, generate, compile, [](int programs) { return BadnessOf(0, programs > 1); }), 1);
+  EXPECT_EQ(merged, (std::vector<int>{4, 3, 4, 3, 1}));
+}
+
+TEST(BestVariant, ProgramsAreMergedWhereTheGridFillsThePlaces) {
+  constexpr int kMultiprocessors = 132;
+  for (int64_t along : {3, 4, 6, 16, 64}) EXPECT_TRUE(WorthMerging({along, 256, 1}, 4, kMultiprocessors)) << along;
+  for (int64_t along : {1, 2, 5}) EXPECT_FALSE(WorthMerging({along, 256, 1}, 4, kMultiprocessors)) << along;
+  EXPECT_FALSE(WorthMerging({4, 66, 1}, 4, kMultiprocessors));  // two for each multiprocessor
+}
+
 TEST(Schedule, WhatIsChosenForHopperDoesNotSpill) {
   absl::StatusOr<std::shared_ptr<const Nvrtc>> nvrtc = Nvrtc::Load();
   if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();

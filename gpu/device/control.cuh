@@ -4,14 +4,15 @@
 
 namespace tv {
 
-// Iterations of range(lo, hi, step), step of either sign; a step of 0 runs none.
+// Iterations of range(lo, hi, step), step of either sign; a step of 0 runs none. As many bits count as the range's ends have, 32 at least.
 template <class T>
-TV_DEV u64 trip_count(T lo, T hi, T step) {
-  if (step > 0) return lo < hi ? (static_cast<u64>(hi) - static_cast<u64>(lo) - 1) / static_cast<u64>(step) + 1 : 0;
+TV_DEV auto trip_count(T lo, T hi, T step) {
+  using Count = pick<sizeof(T) == 8, u64, u32>;
+  if (step > 0) return lo < hi ? (static_cast<Count>(hi) - static_cast<Count>(lo) - 1) / static_cast<Count>(step) + 1 : Count{0};
   if constexpr (is_signed<T>) {
-    if (step < 0) return lo > hi ? (static_cast<u64>(lo) - static_cast<u64>(hi) - 1) / (0 - static_cast<u64>(step)) + 1 : 0;
+    if (step < 0) return lo > hi ? (static_cast<Count>(lo) - static_cast<Count>(hi) - 1) / (0 - static_cast<Count>(step)) + 1 : Count{0};
   }
-  return 0;
+  return Count{0};
 }
 
 // A kernel launched with leave to begin early (gpu/launch/arguments.h) may be set up while the one before it in its stream still runs, and waits here until

@@ -17,6 +17,7 @@
 // Also here: what a uniform branch saves. A factor that is 1 in all rows of a warp changes nothing; a mask that is true in the whole tile neither, and
 // whether it is follows from the ends of the ranges that it compares.
 #include <algorithm>
+#include <iterator>
 
 #include "gpu/emit/printer.h"
 #include "specializer/passes/rewriter.h"
@@ -53,13 +54,14 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
   const std::string by = op.FindAttr("step") != nullptr ? absl::StrCat(op.IntAttr("step")) : Name(op.operands[2]);
   const std::string step = absl::StrCat("static_cast<", type, ">(", by, ")");
   Line(type, " ", iv, " = ", Name(op.operands[0]), ";");
-  Line("u64 ", trips, " = trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, ");");
+  const std::string count = CountType(op);
+  Line(count, " ", trips, " = trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, ");");
   // Merged programs go on together until the last of them is done.
   const bool differ = BoundsDiffer(op), begins_differ = differ && roles().varies.count(op.operands[0]) != 0;
   if (differ) PrintUnion(op, numbered("first"), numbered("most"));
   const std::string before_own = numbered("before"), after_own = numbered("drained");
-  if (begins_differ) Line("const u64 ", before_own, " = ", trips, " == 0 ? ", numbered("most"), " : static_cast<u64>((", iv, " - ", numbered("first"), ") / ", step, ");");
-  if (differ) Line("const u64 ", after_own, " = ", numbered("most"), " - ", trips, begins_differ ? " - " + before_own : "", ";");
+  if (begins_differ) Line("const ", count, " ", before_own, " = ", trips, " == 0 ? ", numbered("most"), " : static_cast<", count, ">((", iv, " - ", numbered("first"), ") / ", step, ");");
+  if (differ) Line("const ", count, " ", after_own, " = ", numbered("most"), " - ", trips, begins_differ ? " - " + before_own : "", ";");
   const bool counted = split && roles().trips.count(body.args[0]) != 0;
   if (counted) Line("i32 ", iv, "_trip = 0;");
   int64_t outer_scratch = scratch_;
@@ -96,7 +98,12 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
   for (int64_t tile = 0; tile < later.m_tiles; ++tile) Line("u32 ", numbered("words"), "_", tile, "[", 4 * later.k_steps, "];");
 
   const std::set<int> first_rings = RingsOf(first), second_rings = RingsOf(second);
-  auto release = [&](int ring) { Line("ring", ring, ".release<0>(", ReleaseBy(ring), ");"); };
+  // A ring with boxes of both: the second product reads the slot before the one that the next first product reads.
+  std::set<int> both;
+  std::set_intersection(first_rings.begin(), first_rings.end(), second_rings.begin(), second_rings.end(), std::inserter(both, both.end()));
+  auto behind = [&](int ring) { return absl::StrCat("behind", number, "_", ring); };
+  for (int ring : both) Line("u32 ", behind(ring), ";");
+  auto release = [&](int ring, int keep = 0) { Line("ring", ring, ".release<", keep, ">(", ReleaseBy(ring), ");"); };
   auto results = [&](ir::ValueId value) { Line("wgmma_results<", LayoutOf(value).register_count(), ">(", Name(value), ".v);"); };
   auto start_first = [&]() -> absl::Status {
     if (!split) {
@@ -116,21 +123,29 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
     Line("wgmma_wait<", running, ">();");
     results(delay.first);
     for (int ring : first_rings) {
-      release(ring);
+      if (both.count(ring) == 0) release(ring);
+      else Line(behind(ring), " = ring", ring, ".address();");
       Line("ring", ring, ".advance();");
     }
   };
   auto start_second = [&]() -> absl::Status {
-    for (int ring : second_rings) Line("ring", ring, ".wait_full();");
+    for (int ring : second_rings) {
+      if (both.count(ring) == 0) Line("ring", ring, ".wait_full();");
+      else slots_[ring] = behind(ring);
+    }
     slot_ = numbered("late");
     TILEVM_RETURN_IF_ERROR(PrintWgmma(second, later, false, ""));
-    for (int ring : second_rings) Line("ring", ring, ".advance();");
+    slots_.clear();
+    for (int ring : second_rings) {
+      if (both.count(ring) == 0) Line("ring", ring, ".advance();");
+    }
     return absl::OkStatus();
   };
-  auto end_second = [&] {
+  // While the next first product's slot is held, or after the last.
+  auto end_second = [&](bool last) {
     Line("wgmma_wait<0>();");
     results(delay.second);
-    for (int ring : second_rings) release(ring);
+    for (int ring : second_rings) release(ring, !last && both.count(ring) != 0 ? 1 : 0);
   };
   auto pass = [&] {
     if (turns) Line("turn_pass<", roles().groups, ">();");
@@ -138,15 +153,16 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
   if (turns && prologue_.find("turn_begin") == std::string::npos) absl::StrAppend(&prologue_, "  turn_begin<", roles().groups, ">();\n");
 
   // Iterations that only other programs take part in.
-  const auto drain = [&](const std::string& count) {
+  const auto drain = [&](const std::string& iterations) {
     Line("#pragma unroll 1");
-    Line("for (u64 left = ", count, "; left != 0; --left) {");
+    Line("for (", count, " left = ", iterations, "; left != 0; --left) {");
     ++depth_;
     for (int ring : first_rings) Line("ring", ring, ".wait_full();");
     if (turns) Line("turn_take<", roles().groups, ">();");
     pass();
     for (const auto* rings : {&first_rings, &second_rings}) {
       for (int ring : *rings) {
+        if (rings == &second_rings && both.count(ring) != 0) continue;
         if (rings == &second_rings) Line("ring", ring, ".wait_full();");
         release(ring);
         Line("ring", ring, ".advance();");
@@ -194,7 +210,7 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
   const bool pairs = cast != nullptr && TypeOf(cast->operands[0]).elem.dtype == isa::DType::kF32 && (to == isa::DType::kF16 || to == isa::DType::kBF16) &&
                      cast->StringAttr("rounding") != "rtz" && lazy_[cast->operands[0]] == nullptr;
   if (pairs) Line("hold(", Name(cast->operands[0]), ".v[", LayoutOf(cast->operands[0]).register_count() - 1, "]);");
-  end_second();
+  end_second(false);
   // The sum is rescaled under the next first product, unless what it takes is about to change.
   const bool at_once = LateNeedsOldValues(delay, body);
   if (at_once) PrintLate(delay);
@@ -235,7 +251,7 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
   --depth_;
   Line("}");
   TILEVM_RETURN_IF_ERROR(start_second());
-  end_second();
+  end_second(true);
   --depth_;
   Line("}");
   if (differ) drain(after_own);

@@ -80,7 +80,7 @@ absl::Status Printer::PrintFor(const ir::Op& op) {
   if (counted) Line("i32 ", iv, "_trip = 0;");
   Line(type, " ", iv, " = ", Name(op.operands[0]), ";");
   Line("#pragma unroll 1");
-  Line("for (u64 ", trips, " = trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, "); ", trips, " != 0; --", trips, ", ", iv, " = add(", iv,
+  Line("for (", CountType(op), " ", trips, " = trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, "); ", trips, " != 0; --", trips, ", ", iv, " = add(", iv,
        ", static_cast<", type, ">(", step, "))", counted ? absl::StrCat(", ++", iv, "_trip") : "", ") {");
   ++depth_;
   ++loops_;

@@ -181,7 +181,7 @@ absl::Status Printer::PrintAhead(const ir::Op& op, const pipeline::Loop& plan, i
   const std::string iv = Name(body.args[0]), type = CudaType(TypeOf(body.args[0]).elem), left = numbered("left"), put = numbered("put"), take = numbered("take"),
                     copies = numbered("copies"), ring = numbered("ring");
   const std::string step = absl::StrCat("static_cast<", type, ">(", op.FindAttr("step") != nullptr ? absl::StrCat(op.IntAttr("step")) : Name(op.operands[2]), ")");
-  Line("u64 ", left, " = ", numbered("trips"), ";");
+  Line(CountType(op), " ", left, " = ", numbered("trips"), ";");
   Line("const u32 ", ring, " = shared_address();");
   Line("u32 ", put, " = ", ring, ", ", take, " = ", ring, ";");
   const std::string iv_ahead = iv + "_ahead";
@@ -260,7 +260,7 @@ absl::Status Printer::PrintPipelinedFor(const ir::Op& op, const pipeline::Loop& 
 
   // Variables that run ahead: the induction variable and what the copies' addresses need of the carried values.
   Line(type, " ", iv, " = ", Name(op.operands[0]), ";");
-  Line("u64 ", trips, " = trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, ");");
+  Line(CountType(op), " ", trips, " = trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, ");");
   if (fresh >= 0) {
     add_flag_ = numbered("add");
     Line("const bool ", numbered("none"), " = ", trips, " == 0;");

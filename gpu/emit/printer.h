@@ -158,6 +158,8 @@ class Printer {
   void PrintEachMember(const std::vector<ir::ValueId>& needed, const std::function<void()>& body);
   // Of a loop whose bounds differ between merged programs: declares `first`, where the first of them begins (if that differs), and `all`, the iterations from there to the last end.
   void PrintUnion(const ir::Op& loop, const std::string& first, const std::string& all);
+  // Of what trip_count gives for a loop.
+  const char* CountType(const ir::Op& loop) const { return isa::BitWidth(TypeOf(loop.regions[0].args[0]).elem.dtype) == 64 ? "u64" : "u32"; }
   bool BoundsDiffer(const ir::Op& loop) const { return Merged() && (roles().varies.count(loop.operands[0]) != 0 || roles().varies.count(loop.operands[1]) != 0); }
   std::string BufferOf(const pipeline::Copy& copy) const;  // address of the buffer that the body reads
   absl::Status PrintRoles();                              // the kernel's body, split

@@ -72,7 +72,8 @@ absl::Status Printer::PrintRoles() {
     ++depth_;
   };
   // A register more for a thread of 128 is one less for another: 65536 in all.
-  const int fewer = roles().ctas == 2 ? 24 : roles().groups == 1 ? 56 : roles().groups == 2 ? 40 : 32, more = roles().ctas == 2 ? 232 : roles().groups == 1 ? 240 : roles().groups == 2 ? 232 : 160;
+  constexpr int kFewer[] = {0, 56, 40, 32, 32}, kMore[] = {0, 240, 232, 160, 112};
+  const int fewer = roles().ctas == 2 ? 24 : kFewer[roles().groups], more = roles().ctas == 2 ? 232 : kMore[roles().groups];
   Line("if (threadIdx.x >= ", consumers, ") {");
   ++depth_;
   Line("fewer_registers<", fewer, ">();");
@@ -136,20 +137,21 @@ void Printer::PrintUnion(const ir::Op& loop, const std::string& first, const std
   const std::string type = CudaType(TypeOf(loop.regions[0].args[0]).elem);
   const std::string step = absl::StrCat("static_cast<", type, ">(", loop.FindAttr("step") != nullptr ? absl::StrCat(loop.IntAttr("step")) : Name(loop.operands[2]), ")");
   if (roles().varies.count(loop.operands[0]) != 0) Line(type, " ", first, " = ", Name(loop.operands[0]), ";");
-  Line("u64 ", all, " = 0;");
+  const std::string counts = CountType(loop);
+  Line(counts, " ", all, " = 0;");
   PrintEachMember({loop.operands[0], loop.operands[1]}, [&] {
     const std::string low = Name(loop.operands[0]);
-    Line("const u64 count = trip_count<", type, ">(", low, ", ", Name(loop.operands[1]), ", ", step, ");");
+    Line("const ", counts, " count = trip_count<", type, ">(", low, ", ", Name(loop.operands[1]), ", ", step, ");");
     if (roles().varies.count(loop.operands[0]) == 0) {
       Line("if (count > ", all, ") ", all, " = count;");
       return;
     }
     // Steps are positive here, and the beginnings whole steps apart.
     Line("if (count != 0 && (", all, " == 0 || ", low, " < ", first, ")) {");
-    Line("  if (", all, " != 0) ", all, " += static_cast<u64>((", first, " - ", low, ") / ", step, ");");
+    Line("  if (", all, " != 0) ", all, " += static_cast<", counts, ">((", first, " - ", low, ") / ", step, ");");
     Line("  ", first, " = ", low, ";");
     Line("}");
-    Line("const u64 ends = static_cast<u64>((", low, " - ", first, ") / ", step, ") + count;");
+    Line("const ", counts, " ends = static_cast<", counts, ">((", low, " - ", first, ") / ", step, ") + count;");
     Line("if (count != 0 && ends > ", all, ") ", all, " = ends;");
   });
 }
@@ -246,7 +248,7 @@ absl::Status Printer::PrintProducerFor(const ir::Op& op, const pipeline::Loop* p
     Line(iv, " = ", left, "_first;");
   }
   Line("#pragma unroll 1");
-  Line("for (u64 ", left, " = ", differ ? left + "_most" : absl::StrCat("trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, ")"), "; ", left, " != 0; --", left, ", ++", trip, ", ", iv, " = add(", iv,
+  Line("for (", CountType(op), " ", left, " = ", differ ? left + "_most" : absl::StrCat("trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, ")"), "; ", left, " != 0; --", left, ", ++", trip, ", ", iv, " = add(", iv,
        ", static_cast<", type, ">(", step, "))) {");
   ++depth_;
   TILEVM_RETURN_IF_ERROR(PrintProducer(body));
@@ -343,7 +345,7 @@ absl::Status Printer::PrintConsumerFor(const ir::Op& op, const pipeline::Loop& p
   const std::string iv = Name(body.args[0]), type = CudaType(TypeOf(body.args[0]).elem), trips = absl::StrCat("trips", number), none = absl::StrCat("none", number);
   const std::string step = absl::StrCat("static_cast<", type, ">(", op.FindAttr("step") != nullptr ? absl::StrCat(op.IntAttr("step")) : Name(op.operands[2]), ")");
   Line(type, " ", iv, " = ", Name(op.operands[0]), ";");
-  Line("u64 ", trips, " = trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, ");");
+  Line(CountType(op), " ", trips, " = trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, ");");
   const std::string flag = absl::StrCat("add", number);
   if (fresh >= 0) {
     // A third of the compiler's time would go into all accumulators being one thing or another.

@@ -57,7 +57,14 @@ std::string Instruction::Table() const {
   const bool integer = dtype == isa::DType::kI8, sixteen = dtype == isa::DType::kF16 || dtype == isa::DType::kBF16;
   const int64_t regs = n / 2, first = regs;  // number of the first input
   const char letter = integer ? 'r' : 'f';
-  std::string acc, constraints, words, text = "{\\n.reg .b64 a, b;\\n.reg .pred p;\\n";
+  std::string acc, constraints, words, text = "{\\n.reg .b64 a, b;\\n.reg .b32 at, a0, a1, b0, b1;\\n.reg .pred p;\\n";
+  // Addresses are in the lower half of a descriptor.
+  const int64_t b_input = first + (a_shared ? 1 : 0);
+  if (a_shared) absl::StrAppend(&text, "mov.b64 {a0, a1}, %", first, ";\\n");
+  absl::StrAppend(&text, "mov.b64 {b0, b1}, %", b_input, ";\\n");
+  const auto advanced = [](const char* name, int64_t bytes) {
+    return absl::StrCat("add.s32 at, ", name, "0, ", bytes / 16, ";\\nmov.b64 ", name, ", {at, ", name, "1};\\n");
+  };
   for (int64_t i = 0; i < regs; ++i) {
     absl::StrAppend(&acc, i == 0 ? "" : ", ", "%", i);
     absl::StrAppend(&constraints, i == 0 ? "" : ", ", zero ? "\"=" : "\"+", std::string(1, letter), "\"(d[", i, "])");
@@ -67,7 +74,7 @@ std::string Instruction::Table() const {
   for (int64_t step = 0; step < steps; ++step) {
     std::string operand = "a";
     if (a_shared) {
-      absl::StrAppend(&text, "add.s64 a, %", first, ", ", a->Advance(first_step + step) / 16, ";\\n");
+      text += advanced("a", a->Advance(first_step + step));
     } else {
       operand.clear();
       for (int w = 0; w < 4; ++w) {
@@ -79,7 +86,7 @@ std::string Instruction::Table() const {
     // Whether the first step adds to what is there: known here, or a flag that the caller gives. Then signs, and which operands are read transposed.
     const char* const adds = zero && step == 0 ? "0" : flag && step == 0 ? "p" : "1";
     const std::string turned = !sixteen ? "" : absl::StrCat(a_shared ? (a->k_major ? ", 0" : ", 1") : "", b->k_major ? ", 0" : ", 1");
-    absl::StrAppend(&text, "add.s64 b, %", first + (a_shared ? 1 : 0), ", ", b->Advance(first_step + step) / 16, ";\\n", "wgmma.mma_async.sync.aligned.m64n", n, Kind(),
+    absl::StrAppend(&text, advanced("b", b->Advance(first_step + step)), "wgmma.mma_async.sync.aligned.m64n", n, Kind(),
                     " {", acc, "}, ", operand, ", b, ", adds, integer ? "" : ", 1, 1", turned, ";\\n");
   }
   absl::StrAppend(&text, "wgmma.commit_group.sync.aligned;\\n}");

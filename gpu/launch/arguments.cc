@@ -125,7 +125,7 @@ absl::StatusOr<Emitted> GenerateFor(const ir::Kernel& kernel, const Target& targ
     if (!options.promises.boxes) return emitted;
     if (emitted.ok()) {
       if (emitted->slice.empty()) return emitted;
-      if (emitted->programs > 1 && !ManyPrograms(grid, multiprocessors)) {
+      if (emitted->programs > 1 && !WorthMerging(grid, emitted->programs, multiprocessors)) {
         options.promises.many = false;
         continue;
       }

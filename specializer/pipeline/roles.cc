@@ -20,9 +20,11 @@ constexpr int64_t kEnoughBytes = 160 * 1024;  // under way at once; more hides n
 constexpr int64_t kReservedSmem = 1024;       // of the shared memory of a multiprocessor, for each CTA
 constexpr int64_t kDealBytes = 64;            // two numbers and their barriers
 constexpr int kLeastShared = 2;               // slots of each of two CTAs
-constexpr int kMostGroups = 3;           // with the producer's, four warpgroups share the registers
+constexpr int kJoinedStages = 4;              // slots that hold the boxes of two products
+constexpr int kMostGroups = 3;           // of one program: with the producer's, four warpgroups share the registers
+constexpr int kMostPrograms = 4;
 // Registers of products and fragments that leave room for the rest, by how many groups share a CTA.
-constexpr int64_t kProductRegisters[kMostGroups + 1] = {0, 0, 196, 128};
+constexpr int64_t kProductRegisters[kMostPrograms + 1] = {0, 0, 196, 128, 80};
 
 class Splitter {
  public:
@@ -404,12 +406,26 @@ class Splitter {
 
   // --- rings ---
 
+  // Where the second product of a loop runs an iteration late, one ring for the boxes of both saves a wait and a release in each iteration, but a slot is taken
+  // until that product is done: only where there are many.
   void MakeRings() {
+    const bool late = std::any_of(out_.loops.begin(), out_.loops.end(), [](const Loop& loop) { return loop.delay.has_value(); });
+    if (late) {
+      const Schedule before = out_;
+      MakeRings(true);
+      if (refused_.empty() && out_.roles.rings[0].stages >= kJoinedStages) return;
+      refused_.clear();
+      out_ = before;
+    }
+    MakeRings(false);
+  }
+  void MakeRings(bool joined) {
     Roles& roles = out_.roles;
     for (Loop& loop : out_.loops) {
       // Copies that one dot reads go together.
       std::vector<int> group(loop.copies.size());
       std::iota(group.begin(), group.end(), 0);
+      if (joined && loop.delay.has_value()) std::fill(group.begin(), group.end(), 0);
       auto index_of = [&](ValueId copy) {
         for (size_t i = 0; i < loop.copies.size(); ++i) {
           if (loop.copies[i].value == copy) return static_cast<int>(i);
@@ -584,7 +600,10 @@ class Splitter {
 }  // namespace
 
 std::string AssignRoles(const layout::LayoutKernel& kernel, const RolesOptions& options, Schedule* schedule) {
-  for (int programs = options.merge && options.share && options.num_warps == 4 ? kMostGroups : 1;; --programs) {
+  // The assembler finds no registers for four programs of several loops, though few values live from one to the next.
+  const int several = schedule->loops.size() > 1 ? kMostGroups : kMostPrograms;
+  const int most = options.share && options.num_warps == 4 ? std::min({options.programs, several, kMostPrograms}) : 1;
+  for (int programs = most;; --programs) {
     Splitter splitter(kernel, options, *schedule, programs);
     std::string refused = splitter.Run();
     if (refused.empty()) *schedule = splitter.Take();

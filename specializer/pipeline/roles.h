@@ -18,7 +18,7 @@
 // by number; where they differ (causal attention), each CTA's producer takes the next number from a counter in global memory when it gets there, and tells
 // the consumers through a ring of its own: *dealt* programs, longest first (program_order.h).
 //
-// Merged programs: where one program is one warpgroup and its loops are of the kind that delay.h runs under itself, a CTA runs two or three programs that follow
+// Merged programs: where one program is one warpgroup and its loops are of the kind that delay.h runs under itself, a CTA runs two to four programs that follow
 // each other along axis 0 side by side, each on a warpgroup of its own, if they read the same boxes (attention: other queries, the same keys): the boxes are
 // copied once, and one program's products run under another's exponentials. Conditions: a box of a loop is the same for all of them where the
 // induction variable is. Where loops begin and end may differ, whole steps apart: the producer goes from the first beginning to the last end, and a program
@@ -37,7 +37,7 @@ struct RolesOptions {
   int num_warps = 4;
   bool box_stores = true;   // stores may go by tensor maps
   bool share = true;        // there are programs enough for two CTAs on a multiprocessor
-  bool merge = true;        // and for CTAs of merged programs
+  int programs = 4;         // and for CTAs of so many merged programs, at most; 1: none
 };
 
 // Splits the kernel if it can be: schedule->roles. Otherwise nothing changes, and the reason is returned ("loop over k: the mask is not a bound").

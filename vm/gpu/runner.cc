@@ -386,7 +386,7 @@ class GpuRunner : public host::DeviceRunner {
     while (promises.boxes) {
       const absl::Status generated = GenerateVariant(kernel, promises, variants.Of(promises));
       if (generated.ok()) {
-        if (promises.many && variants.Of(promises).emitted->programs > 1 && !gpu::ManyPrograms(grid, facts_.multiprocessors)) {
+        if (const int merged = variants.Of(promises).emitted->programs; promises.many && merged > 1 && !gpu::WorthMerging(grid, merged, facts_.multiprocessors)) {
           promises.many = false;
           continue;
         }
