@@ -265,16 +265,32 @@ k[(1,)](torch.zeros(1), 64)
   EXPECT_TRUE(absl::StrContains(error, "BLOCK")) << error;
 }
 
-TEST(Launch, TunedNameGivenIsAnError) {
-  const std::string error = Main(R"py(
-@triton.autotune(configs=[triton.Config({'BLOCK': 32})], key=['n'])
-@triton.jit
-def k(x_ptr, n, BLOCK: tl.constexpr):
-    tl.store(x_ptr, BLOCK)
-
-k[(1,)](torch.zeros(1), 64, BLOCK=16)
-)py");
-  EXPECT_TRUE(absl::StrContains(error, "conflicting meta-parameters: BLOCK") && absl::StrContains(error, "ValueError: ")) << error;
+TEST(Launch, TunedNamesGivenAreErrorsAsInTriton) {
+  EXPECT_EQ(Main(R"py(
+def kernel(configs):
+    @triton.autotune(configs=configs, key=['nothing_of_that_name'])
+    @triton.jit
+    def k(x_ptr, n, BLOCK: tl.constexpr):
+        tl.store(x_ptr, BLOCK)
+    return k
+one = kernel([triton.Config({'BLOCK': 32})])
+two = kernel([triton.Config({'BLOCK': 32}), triton.Config({'BLOCK': 64}, num_warps=8)])
+def fails(k, *args, **keywords):
+    try:
+        k[(1,)](torch.zeros(1), 64, *args, **keywords)
+    except Exception as e:
+        return type(e).__name__ + ": " + str(e)
+    return ""
+assert fails(two, BLOCK=16).startswith("ValueError: Conflicting meta-parameters: BLOCK. Make sure that you don't re-define auto-tuned symbols."), fails(two, BLOCK=16)
+for k in (one, two):
+    assert "TypeError: " in fails(k, 16) and "got multiple values" in fails(k, 16), fails(k, 16)
+    for option in ("num_warps", "num_stages", "num_ctas"):
+        assert fails(k, **{option: 4}).startswith(f"TypeError: k() got multiple values for keyword argument '{option}'"), fails(k, **{option: 4})
+    assert fails(k) == "", fails(k)
+assert fails(one, BLOCK=16).startswith("TypeError: k() got multiple values for keyword argument 'BLOCK'"), fails(one, BLOCK=16)
+assert "num_warps" in fails(kernel([]), BLOCK=16, num_warps=4) and fails(kernel([]), BLOCK=16) == ""
+)py"),
+            "");
 }
 
 TEST(Launch, PreHookAndPruning) {

@@ -543,5 +543,132 @@ assert Net.make()(torch.ones(2)).tolist() == [4.0, 4.0] and len(list(Net().param
   Fails("class A: pass\nclass C(A, A): pass\n", "TypeError: duplicate base class A");
 }
 
+TEST(Classes, NewMakesTheInstance) {
+  EXPECT_EQ(RunBody(R"py(
+class Point:
+    def __new__(cls, *args):
+        made = super().__new__(cls)
+        made.given = args
+        return made
+    def __init__(self, x, y):
+        self.x, self.y = x, y
+p = Point(1, 2)
+assert (p.given, p.x, p.y) == ((1, 2), 1, 2)
+class One:
+    only = None
+    def __new__(cls):
+        if cls.only is None:
+            cls.only = object.__new__(cls)
+        return cls.only
+assert One() is One() and isinstance(One(), One)
+class Number:
+    def __new__(cls):
+        return 5
+    def __init__(self):
+        raise ValueError("never")
+assert Number() == 5
+class Child(Point):
+    pass
+c = Child(3, 4)
+assert type(c) is Child and c.given == (3, 4) and Point.__new__(Point, 7).given == (7,)
+class Plain:
+    def __init__(self, x):
+        self.x = x
+bare = Plain.__new__(Plain)
+assert not hasattr(bare, "x") and object.__new__(Plain) is not bare
+class Failure(Exception):
+    def __new__(cls, text):
+        return super().__new__(cls, text)
+try:
+    raise Failure("why")
+except Failure as e:
+    assert str(e) == "why"
+)py"),
+            "");
+}
+
+TEST(Classes, AbstractOnesHaveNoInstances) {
+  EXPECT_EQ(RunBody(R"py(
+import abc
+from abc import ABC, abstractmethod
+def why(f):
+    try:
+        f()
+    except TypeError as e:
+        return str(e)
+class Shape(ABC):
+    @abstractmethod
+    def area(self):
+        return 1
+    @property
+    @abstractmethod
+    def name(self): ...
+    @staticmethod
+    @abstractmethod
+    def sides(): ...
+assert why(Shape) == "Can't instantiate abstract class Shape with abstract methods area, name, sides", why(Shape)
+class Half(Shape):
+    def area(self):
+        return super().area() + 1
+    name = "half"
+assert why(Half) == "Can't instantiate abstract class Half with abstract method sides", why(Half)
+class Whole(Half):
+    @staticmethod
+    def sides():
+        return 2
+assert Whole().area() == 2 and Whole().name == "half" and Whole.sides() == 2
+class Base(metaclass=abc.ABCMeta):
+    @abc.abstractmethod
+    def run(self): pass
+assert "with abstract method run" in why(Base)
+class Loose:  # without ABC nothing is enforced
+    @abstractmethod
+    def run(self):
+        return 3
+assert Loose().run() == 3
+)py"),
+            "");
+}
+
+TEST(Classes, WhatHasAnIndexIsAnInteger) {
+  EXPECT_EQ(RunBody(R"py(
+import operator
+class I:
+    def __init__(self, i):
+        self.i = i
+    def __index__(self):
+        return self.i
+two, t = I(2), torch.tensor(2)
+for i in (two, t):
+    assert [1, 2, 3][i] == 3 and (1, 2, 3)[i] == 3 and "abc"[i] == "c" and range(10, 20)[i] == 12
+    assert list(range(i)) == [0, 1] and [1, 2, 3, 4][i:] == [3, 4] and "abcd"[:i] == "ab" and bin(i) == "0b10" and hex(i) == "0x2"
+    assert operator.index(i) == 2 and int(i) == 2
+    a = [1, 2, 3]
+    a[i] = 9
+    a.insert(i, 7)
+    assert a == [1, 2, 7, 9] and a.pop(i) == 7
+    del a[i]
+    assert a == [1, 2]
+assert [0] * two == [0, 0] and "ab" * two == "abab" and torch.tensor(True).__class__ is torch.Tensor
+def why(f):
+    try:
+        f()
+    except TypeError as e:
+        return "TypeError"
+assert why(lambda: [1][torch.tensor(1.5)]) == why(lambda: [1][torch.tensor([1, 2])]) == why(lambda: [1][1.0]) == why(lambda: bin(1.5)) == "TypeError"
+a = list(range(10))
+del a[::2]
+assert a == [1, 3, 5, 7, 9]
+del a[1:3]
+assert a == [1, 7, 9]
+a = list(range(10))
+del a[::-3]
+assert a == [1, 2, 4, 5, 7, 8]
+del a[-2:]
+assert a == [1, 2, 4, 5]
+)py"),
+            "");
+}
+
 }  // namespace
 }  // namespace tilevm::vm

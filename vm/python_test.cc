@@ -152,7 +152,7 @@ except AttributeError:
 assert caught
 )py"),
             "");
-  EXPECT_TRUE(absl::StrContains(RunBody("if torch.bogus:\n    pass\n"), "test.py:4:1: error: AttributeError: module 'torch' has no attribute 'bogus'"))
+  EXPECT_TRUE(absl::StrContains(RunBody("if torch.bogus:\n    pass\n"), "test.py:4:4: error: AttributeError: module 'torch' has no attribute 'bogus'"))
       << RunBody("if torch.bogus:\n    pass\n");
   EXPECT_TRUE(absl::StrContains(RunBody("import foo\nif foo.bar:\n    pass\n"), "ModuleNotFoundError: No module named 'foo'"));
   EXPECT_TRUE(absl::StrContains(RunBody("getattr(torch, 'bogus')\n"), "AttributeError: module 'torch' has no attribute 'bogus'"));

@@ -474,5 +474,161 @@ assert round(-149, -2) == -100 and round(7, -1) == 10 and round(4, -1) == 0 and 
             "");
 }
 
+TEST(Library, CollectionsAndJson) {
+  EXPECT_EQ(RunBody(R"py(
+from collections import Counter, OrderedDict, defaultdict, deque
+import json
+c = Counter("abcab")
+assert str(c) == "Counter({'a': 2, 'b': 2, 'c': 1})" and c["z"] == 0 and "z" not in c and len(c) == 3 and c.most_common(1) == [("a", 2)]
+c.update("cc")
+c.update({"a": 1}, d=4)
+assert c.most_common() == [("d", 4), ("a", 3), ("c", 3), ("b", 2)] and c.total() == 12 and sorted(c.elements()) == list("aaabbcccdddd")
+c.subtract("aaaa")
+assert c["a"] == -1 and Counter(a=3, b=1) + Counter(b=2) == Counter(a=3, b=3) and Counter(a=3, b=1) - Counter(a=1, b=5) == Counter(a=2)
+assert Counter(a=3, b=1) & Counter(a=1, b=5) == Counter(a=1, b=1) and Counter(a=3, b=1) | Counter(a=1, b=5) == Counter(a=3, b=5)
+assert isinstance(c, dict) and isinstance(c, Counter) and type(c).__name__ == "Counter" and not isinstance({}, Counter) and Counter() == {}
+o = OrderedDict([("a", 1), ("b", 2)])
+o.move_to_end("a")
+assert repr(o) == "OrderedDict([('b', 2), ('a', 1)])" and o.popitem(last=False) == ("b", 2) and isinstance(o, dict)
+o["c"] = 3
+o.move_to_end("c", last=False)
+assert list(o) == ["c", "a"]
+d = defaultdict(list)
+d["k"].append(1)
+assert repr(d) == "defaultdict(<class 'list'>, {'k': [1]})" and isinstance(d, defaultdict)
+q = deque([1, 2, 3], maxlen=3)
+q.append(4)
+q.appendleft(0)
+assert repr(q) == "deque([0, 2, 3], maxlen=3)" and q.popleft() == 0 and q.pop() == 3 and list(q) == [2] and q.maxlen == 3 and 2 in q
+q = deque("abcd")
+q.rotate(1)
+assert "".join(q) == "dabc" and q[-1] == "c" and len(q) == 4 and q == deque("dabc") and q != deque("abc") and q.index("b") == 2
+q.extendleft("xy")
+q += "z"
+q[0] = "w"
+assert list(q) == list("wxdabcz") and bool(q) and not deque() and list(reversed(q))[0] == "z"
+try:
+    deque().pop()
+    failed = False
+except IndexError as e:
+    failed = str(e) == "pop from an empty deque"
+assert failed
+text = json.dumps({"a": [1, 2.5, None, True, "x\n\"é"], 3: {}, "e": []})
+assert text == '{"a": [1, 2.5, null, true, "x\\n\\"\\u00e9"], "3": {}, "e": []}', text
+assert json.loads(text) == {"a": [1, 2.5, None, True, "x\n\"é"], "3": {}, "e": []}
+assert json.dumps({"b": 1, "a": [1, {}]}, indent=2, sort_keys=True) == '{\n  "a": [\n    1,\n    {}\n  ],\n  "b": 1\n}'
+assert json.dumps((1, float("inf")), separators=(",", ":")) == "[1,Infinity]" and json.dumps(torch.float32, default=str) == '"torch.float32"'
+assert json.loads(' [1e3, -0.5, -7, "\\ud83d\\ude00", {"k": {"k": []}}] ') == [1000.0, -0.5, -7, "\U0001F600", {"k": {"k": []}}]
+def why(f):
+    try:
+        f()
+    except ValueError as e:
+        return type(e).__name__ + ": " + str(e)
+    except TypeError as e:
+        return str(e)
+assert why(lambda: json.loads('{"a": }')) == "JSONDecodeError: Expecting value: line 1 column 7 (char 6)", why(lambda: json.loads('{"a": }'))
+assert why(lambda: json.loads("[1 2]")) == "JSONDecodeError: Expecting ',' delimiter: line 1 column 4 (char 3)"
+assert why(lambda: json.loads("{}\n x")) == "JSONDecodeError: Extra data: line 2 column 2 (char 4)"
+assert why(lambda: json.dumps(torch.ones(2))) == "Object of type Tensor is not JSON serializable", why(lambda: json.dumps(torch.ones(2)))
+)py"),
+            "");
+}
+
+TEST(Library, TheEnvironmentIsADictOfTheProgram) {
+  EXPECT_EQ(RunBody(R"py(
+import os, sys
+assert os.environ.get("A") is None and os.environ.get("A", "b") == "b" and "A" not in os.environ and list(os.environ.items()) == [] and os.getenv("X", "1") == "1"
+os.environ["Q"] = "1"
+os.environ.setdefault("Z", "2")
+def read():
+    return os.environ["Q"] + os.getenv("Z") + os.environ.pop("Z")
+assert read() == "122" and dict(os.environ) == {"Q": "1"} and os.environ.pop("Z", None) is None
+del os.environ["Q"]
+os.environ.update({"a": "b"})
+assert sorted(os.environ) == ["a"] and os.environ.copy() == {"a": "b"}
+try:
+    os.environ["nope"]
+    found = True
+except KeyError:
+    found = False
+assert not found and sys.version_info.major == 3 and sys.version_info >= (3, 8) and sys.version_info[:2] >= (3, 8)
+)py"),
+            "");
+}
+
+TEST(Library, Operators) {
+  EXPECT_EQ(RunBody(R"py(
+import operator
+from operator import itemgetter, attrgetter
+pairs = [("b", 2), ("a", 3), ("c", 1)]
+assert sorted(pairs, key=itemgetter(1)) == [("c", 1), ("b", 2), ("a", 3)] and itemgetter(1, 0)(pairs[0]) == (2, "b") and itemgetter("k")({"k": 4}) == 4
+class P:
+    def __init__(self, x):
+        self.x = x
+        self.me = self
+assert max([P(1), P(3)], key=attrgetter("x")).x == 3 and attrgetter("me.x", "x")(P(2)) == (2, 2)
+assert operator.truediv(1, 2) == 0.5 and operator.neg(3) == -3 and operator.lt(1, 2) and not operator.not_(1) and operator.getitem([5, 6], 1) == 6
+assert operator.matmul(torch.ones(2, 2), torch.ones(2, 2)).sum() == 8 and operator.xor(5, 1) == 4 and operator.mod(7, 4) == 3
+)py"),
+            "");
+}
+
+TEST(Calls, KeywordsKeepTheOrderOfTheSource) {
+  EXPECT_EQ(RunBody(R"py(
+def f(*a, **k):
+    return a, list(k.items())
+m = {"b": 2}
+assert f(a=1, **m, c=3) == ((), [("a", 1), ("b", 2), ("c", 3)]), f(a=1, **m, c=3)
+assert f(1, *[2], x=1, *[3], **{"z": 1}, y=2, **{"w": 0}) == ((1, 2, 3), [("x", 1), ("z", 1), ("y", 2), ("w", 0)])
+try:
+    f(a=1, **{"a": 2})
+    failed = False
+except TypeError as e:
+    failed = "got multiple values for keyword argument 'a'" in str(e)
+assert failed
+)py"),
+            "");
+}
+
+TEST(Errors, AreReportedWhereTheyWereRaised) {
+  const std::string error = RunBody(R"py(
+def inner():
+    x = [1]
+    return x[5]
+def outer():
+    try:
+        inner()
+    except KeyError:
+        pass
+outer()
+)py");
+  EXPECT_TRUE(absl::StartsWith(error, "test.py:7:12: error: IndexError: ")) << error;
+  EXPECT_TRUE(absl::StrContains(error, "test.py:10:9: note: called from here")) << error;
+  EXPECT_TRUE(absl::StrContains(error, "test.py:13:1: note: called from here")) << error;
+  const std::string again = RunBody("try:\n    try:\n        int('x')\n    except ValueError as e:\n        raise\nfinally:\n    print('end')\n");
+  EXPECT_TRUE(absl::StartsWith(again, "test.py:6:9: error: ValueError: invalid literal")) << again;
+  const std::string by_name = RunBody("try:\n    int('x')\nexcept ValueError as e:\n    raise e\n");
+  EXPECT_TRUE(absl::StartsWith(by_name, "test.py:5:5: error: ValueError: invalid literal")) << by_name;
+  const std::string changed = RunBody("try:\n    int('x')\nexcept ValueError as e:\n    e.args = ('other',)\n    raise\n");
+  EXPECT_TRUE(absl::StartsWith(changed, "test.py:8:5: error: ValueError: other")) << changed;
+  EXPECT_EQ(RunBody(R"py(
+from triton.runtime.errors import OutOfResources, PTXASError
+from triton.runtime.autotuner import OutOfResources as Same
+import triton.runtime.errors
+text = "out of resource: shared memory, Required: 3, Hardware limit: 2. Reducing block sizes or `num_stages` may help."
+for kind in (Same, triton.runtime.errors.OutOfResources, triton.OutOfResources):
+    try:
+        raise OutOfResources(3, 2, "shared memory")
+    except kind as e:
+        assert (e.required, e.limit, e.name) == (3, 2, "shared memory") and str(e) == text
+try:
+    raise PTXASError("x")
+except (OutOfResources, PTXASError) as e:
+    assert type(e).__name__ == "PTXASError"
+assert issubclass(OutOfResources, triton.TritonError)
+)py"),
+            "");
+}
+
 }  // namespace
 }  // namespace tilevm::vm

@@ -224,7 +224,7 @@ TEST(Torch, AssertCloseSaysWhatTorchSays) {
 }
 
 TEST(Torch, ErrorsNameTheFunctionAndTheLine) {
-  EXPECT_TRUE(absl::StrContains(RunBody("torch.frobnicate(1)\n"), "test.py:4:1: error: 'torch.frobnicate' is not a torch function that tilevm has"));
+  EXPECT_TRUE(absl::StrContains(RunBody("torch.hamming_window(1)\n"), "test.py:4:1: error: 'torch.hamming_window' is not a torch function that tilevm has"));
   EXPECT_TRUE(absl::StrContains(RunBody("torch.zeros(2).softmax(dim=3)\n"), "Tensor.softmax: dimension out of range"));
   EXPECT_TRUE(absl::StrContains(RunBody("torch.zeros(2, typo=1)\n"), "torch.zeros: unexpected keyword argument 'typo'"));
   EXPECT_TRUE(absl::StrContains(RunBody("torch.zeros(2).backward()\n"), "gradients (autograd) are not supported"));
@@ -418,6 +418,55 @@ table = torch.tensor([a.data_ptr(), b.data_ptr()], dtype=torch.int64)
 y = torch.empty(2, 5)
 )py";
   EXPECT_EQ(RunBody(absl::StrCat(kKernel, "copy[(2,)](table, y, 5, 8)\nassert y.tolist() == [[1] * 5, [0, 1, 2, 3, 4]], y\n"), true), "");
+}
+
+TEST(Names, WhatTorchDoesNotHaveIsAnAttributeError) {
+  EXPECT_EQ(RunBody(R"py(
+import triton.language as tl
+x = torch.ones(4)
+def fails(f):
+    try:
+        f()
+    except Exception as e:
+        return type(e).__name__ + ": " + str(e)
+    return "nothing"
+missing = {
+    "flaot32": lambda: x.dtype != torch.flaot32, "geluu": lambda: F.geluu, "is_availble": lambda: torch.cuda.is_availble(), "Linaer": lambda: torch.nn.Linaer,
+    "flota32": lambda: tl.flota32, "next_powr_of_2": lambda: triton.next_powr_of_2(3), "do_bnech": lambda: triton.testing.do_bnech(3),
+}
+spaces = ["torch", "torch.nn.functional", "torch.cuda", "torch.nn", "triton.language", "triton", "triton.testing"]
+for (name, f), space in zip(missing.items(), spaces):
+    assert fails(f) == f"AttributeError: module '{space}' has no attribute '{name}'", fails(f)
+    assert not hasattr(torch, name)
+def unused():
+    return torch.flaot33 + tl.sotre
+for f in [lambda: bool(torch.conv2d), lambda: str(torch.conv2d), lambda: f"{torch.conv2d}", lambda: torch.conv2d in [1, 2], lambda: torch.conv2d == 1,
+          lambda: [torch.conv2d] == [3], lambda: torch.distributed.group is None, lambda: repr([F.hardshrink]), lambda: torch.conv2d is torch.conv1d]:
+    assert fails(f).startswith("NotImplementedError: 'torch.") and "not compared, tested or printed" in fails(f), fails(f)
+# Names that are there, used as far as they can be.
+assert torch.complex64 == torch.complex64 and x.dtype != torch.complex64 and x.dtype not in (torch.quint8, torch.float8_e4m3fnuz)
+table = {"a": torch.hardshrink, "b": torch.nn.GELU, torch.conv2d: 3}
+assert table[torch.conv2d] == 3 and table["a"] is not None and table["b"] is torch.nn.GELU and not isinstance(x, torch.nn.Linear)
+assert type(x) == torch.Tensor and type(x) is type(x) and type(torch.device("cuda")) == torch.device and type(1) == int and type(None) != int
+assert not hasattr(torch, "conv2d") and getattr(torch, "conv2d", 1) == 1 and torch.float32.itemsize == 4 and torch.abs_ is not None
+try:
+    from torch import flaot32
+    found = True
+except ImportError as e:
+    found = str(e)
+assert found == "cannot import name 'flaot32' from 'torch'"
+@triton.jit
+def kernel(p, B: tl.constexpr):
+    v = tl.load(p + tl.arange(0, B))
+    if v.dtype == tl.flota16:
+        v = v + 1
+    tl.store(p + tl.arange(0, B), v)
+assert "module 'triton.language' has no attribute 'flota16'" in fails(lambda: kernel[(1,)](x, 4))
+)py"),
+            "");
+  EXPECT_EQ(RunBody("y = torch.flaot32\n"),
+            "test.py:4:5: error: AttributeError: module 'torch' has no attribute 'flaot32'\ny = torch.flaot32\n    ^\n"
+            "test.py:4:5: note: did you mean 'float32'?\ny = torch.flaot32\n    ^\n");
 }
 
 }  // namespace

@@ -36,12 +36,29 @@ isa::Reg Lowering::Call(const CallExpr* expr, bool wanted) {
   return result;
 }
 
-// Positional and starred arguments, then keywords, each kind in the order of the source.
+// Positional and starred arguments, then keywords, each kind in the order of the source. Keywords in front of a `**` go with it, as a dict of their own.
 void Lowering::Arguments(const std::vector<Argument>& arguments, std::vector<Reg>* operands, std::vector<isa::StringId>* names) {
   std::vector<Reg> keywords;
   for (const Argument& argument : arguments) {
     const Reg value = Expression(argument.value);
     if (argument.double_star) {
+      if (!keywords.empty()) {
+        std::vector<Reg> pairs;
+        for (size_t i = 0; i < keywords.size(); ++i) {
+          isa::Constant name;
+          name.kind = isa::Constant::Kind::kString;
+          name.string_value = program_.module().strings[(*names)[i]];
+          pairs.push_back(Const(name, argument.span));
+          pairs.push_back(keywords[i]);
+        }
+        const Reg dict = NewReg();
+        isa::Inst& made = Emit(Op::kMakeDict, argument.span);
+        made.operands.assign(pairs.begin(), pairs.end());
+        made.results.push_back(dict);
+        operands->push_back(EmitValue(Op::kDoubleStar, argument.span, {dict}));
+        keywords.clear();
+        names->clear();
+      }
       operands->push_back(EmitValue(Op::kDoubleStar, argument.span, {value}));
     } else if (argument.name.empty()) {
       operands->push_back(value);

@@ -190,6 +190,10 @@ isa::Reg Lowering::Yield(const YieldExpr* expr) {
 void Lowering::ClassDef(const ClassDefStmt* stmt) {
   std::vector<Reg> bases;
   for (const Argument& argument : stmt->arguments) {
+    if (argument.name == "metaclass" && PathOf(argument.value) == "abc.ABCMeta") {  // as if it derived from abc.ABC
+      bases.push_back(ConstPath("abc.ABC", argument.span));
+      continue;
+    }
     if (!argument.name.empty() || argument.double_star || argument.value->kind == ExprKind::kStarred) {
       Stub(argument.span, "keyword and starred arguments of a class are not supported");
       continue;

@@ -232,8 +232,10 @@ void Lowering::Delete(const DeleteStmt* stmt) {
 isa::Reg Lowering::Imported(const std::string& path, const Span& span) {
   if (try_depth_ == 0) return ConstPath(path, span);
   const Reg callee = ConstPath("tilevm.imported", span);
-  const Reg value = ConstPath(path, span);
-  return EmitValue(Op::kCall, span, {callee, value});
+  isa::Constant name;
+  name.kind = isa::Constant::Kind::kString;
+  name.string_value = path;
+  return EmitValue(Op::kCall, span, {callee, Const(name, span)});
 }
 
 // At module level, names that only imports bind take no code; the others are set like any global. In a function they are locals.

@@ -54,6 +54,7 @@ absl::StatusOr<Value> Evaluator::Impl::ClassAttr(const Value& type, absl::string
     return *found;
   }
   if (name == "__name__" || name == "__qualname__") return Value::String(payload->name);
+  if (name == "__new__") return Value::Builtin("builtins.object.__new__");
   if (name == "apply" && HasBase(type, "torch.autograd.Function")) return Method(type, name);
   if (name == "_make" && FindInClass(type, "_fields") != nullptr) return Method(type, name);
   return InvalidAt(loc, "AttributeError: type object '", payload->name, "' has no attribute '", name, "'");
@@ -208,7 +209,9 @@ absl::StatusOr<Value> Evaluator::Impl::GetAttr(const Value& object, absl::string
       if (!method->function.absent() && name == "__func__") return method->function;
       break;
     }
-    case ValueKind::kObject: return object.As<HostObject>()->GetAttr(*self_, name, loc);
+    case ValueKind::kObject:
+      if (name == "__class__") return CallBuiltin("builtins.type", CallArgs{{object}, {}}, false, loc);
+      return object.As<HostObject>()->GetAttr(*self_, name, loc);
     default: break;
   }
   if (HasPythonMethod(object, name)) return Method(object, name);

@@ -71,7 +71,7 @@ absl::StatusOr<Value> Evaluator::Impl::Augment(Op op, const Value& x, const Valu
     x.As<SetPayload>()->Recount();
     return x;
   }
-  if (x.is(ValueKind::kDict) && y.is(ValueKind::kDict) && row.plain == Op::kBitOr) {
+  if (x.is(ValueKind::kDict) && y.is(ValueKind::kDict) && row.plain == Op::kBitOr && x.As<DictPayload>()->class_name != "Counter") {
     const PairTable entries = y.As<DictPayload>()->entries;
     for (const auto& [key, value] : entries) TILEVM_RETURN_IF_ERROR(DictPut(x, key, value, loc));
     return x;

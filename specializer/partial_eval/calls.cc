@@ -84,7 +84,7 @@ absl::StatusOr<CallArgs> Evaluator::Impl::GatherArgs(Frame& frame, absl::Span<co
     TILEVM_ASSIGN_OR_RETURN(Value value, Read(frame, regs[i], loc));
     if (i >= positional) {
       const std::string& name = String(names[i - positional]);
-      if (FindKeyword(args, name) != nullptr) return InvalidAt(loc, "TypeError: keyword argument '", name, "' is given twice");
+      if (FindKeyword(args, name) != nullptr) return InvalidAt(loc, "TypeError: got multiple values for keyword argument '", name, "'");
       args.keyword.emplace_back(name, std::move(value));
     } else if (value.is(ValueKind::kSpread)) {
       TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, Iterate(value.As<BoxPayload>()->inner, loc));
@@ -94,7 +94,7 @@ absl::StatusOr<CallArgs> Evaluator::Impl::GatherArgs(Frame& frame, absl::Span<co
       if (!inner.is(ValueKind::kDict)) return InvalidAt(loc, "TypeError: argument after ** must be a mapping, not ", NameOfType(inner));
       for (const auto& [key, item] : inner.As<DictPayload>()->entries) {
         if (!key.is(ValueKind::kString)) return InvalidAt(loc, "TypeError: keywords must be strings");
-        if (FindKeyword(args, key.string()) != nullptr) return InvalidAt(loc, "TypeError: keyword argument '", key.string(), "' is given twice");
+        if (FindKeyword(args, key.string()) != nullptr) return InvalidAt(loc, "TypeError: got multiple values for keyword argument '", key.string(), "'");
         args.keyword.emplace_back(key.string(), item);
       }
     } else {

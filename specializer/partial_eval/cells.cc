@@ -164,9 +164,12 @@ absl::StatusOr<Value> Evaluator::Impl::ImportedValue(const std::string& path, Lo
     // torch.float16, sys.argv: a value the host has. What it does not know stays a name, and is an error when it is used.
     absl::StatusOr<Value> value = host_->BuiltinValue(*self_, normal, loc);
     if (value.ok()) return value;
-    const size_t dot = normal.rfind('.');  // torch.float32.itemsize: a dtype knows all of its attributes
+    const size_t dot = normal.rfind('.');  // torch.float32.itemsize, os.environ.items: a value knows all of its attributes
     const absl::StatusOr<Value> owner = dot == std::string::npos ? value : host_->BuiltinValue(*self_, normal.substr(0, dot), loc);
-    if (owner.ok() && owner->is(ValueKind::kDType)) return GetAttr(*owner, normal.substr(dot + 1), false, loc);
+    if (owner.ok() && !owner->is(ValueKind::kBuiltin)) return GetAttr(*owner, normal.substr(dot + 1), false, loc);
+    TILEVM_RETURN_IF_ERROR(CheckSpelling(normal, loc));
+  } else if (absl::StartsWith(normal, "triton.language.")) {
+    TILEVM_RETURN_IF_ERROR(CheckSpelling(normal, loc));
   }
   return Value::Builtin(normal);
 }

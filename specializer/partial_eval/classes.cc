@@ -6,6 +6,7 @@
 #include <functional>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -31,7 +32,7 @@ constexpr std::pair<absl::string_view, absl::string_view> kExceptions[] = {
     {"ModuleNotFoundError", "ImportError"}, {"IndexError", "LookupError"}, {"KeyError", "LookupError"}, {"UnboundLocalError", "NameError"},
     {"FileNotFoundError", "OSError"}, {"PermissionError", "OSError"}, {"NotImplementedError", "RuntimeError"}, {"RecursionError", "RuntimeError"},
     {"UserWarning", "Warning"}, {"DeprecationWarning", "Warning"}, {"FutureWarning", "Warning"}, {"RuntimeWarning", "Warning"},
-    {"FrozenInstanceError", "AttributeError"}, {"GeneratorExit", "BaseException"}, {"StopAsyncIteration", "Exception"}, {"TimeoutError", "OSError"},
+    {"FrozenInstanceError", "AttributeError"}, {"JSONDecodeError", "ValueError"}, {"GeneratorExit", "BaseException"}, {"StopAsyncIteration", "Exception"}, {"TimeoutError", "OSError"},
     {"EnvironmentError", "OSError"}, {"IOError", "OSError"},
 };
 
@@ -39,6 +40,7 @@ constexpr std::pair<absl::string_view, absl::string_view> kExceptions[] = {
 constexpr std::pair<absl::string_view, absl::string_view> kLibraryExceptions[] = {
     {"TritonError", "Exception"}, {"CompilationError", "TritonError"}, {"CompileTimeAssertionFailure", "CompilationError"},
     {"UnsupportedLanguageConstruct", "CompilationError"}, {"OutOfResources", "TritonError"}, {"OutOfMemoryError", "RuntimeError"},
+    {"PTXASError", "TritonError"}, {"AutotunerError", "TritonError"}, {"InterpreterError", "TritonError"}, {"AcceleratorError", "RuntimeError"},
 };
 
 // An error of tilevm itself whose message is worded without the name of its class: it is shown as it is worded when it is raised again.
@@ -46,6 +48,24 @@ constexpr absl::string_view kEngineError = "__engine_error__";
 
 // The classes of `type` in the order in which attributes are looked for (C3), itself first; those that only have a name here are not among them.
 constexpr absl::string_view kBaseOrder = "__base_order__";  // the attribute that keeps the rest of it where a class has several bases
+
+// The attribute that lists the methods which are abstract in the class, sorted.
+constexpr absl::string_view kAbstractMethods = "__abstractmethods__";
+
+MethodWrapper* AsWrapper(const Value& value) { return value.is(ValueKind::kObject) ? dynamic_cast<MethodWrapper*>(value.As<HostObject>()) : nullptr; }
+
+// Takes the mark of @abstractmethod away from what a class body holds, through property and the like. True if there was one.
+bool Unmark(Value& value) {
+  MethodWrapper* wrapper = AsWrapper(value);
+  if (wrapper == nullptr) return false;
+  if (wrapper->kind == MethodWrapper::Kind::kAbstract) {
+    value = Value(wrapper->function);
+    Unmark(value);
+    return true;
+  }
+  const bool getter = Unmark(wrapper->function), setter = Unmark(wrapper->setter);
+  return getter || setter;
+}
 
 const Value* OwnAttribute(const Value& type, absl::string_view name) {
   for (const auto& [key, value] : type.As<ClassPayload>()->attributes) {
@@ -255,8 +275,24 @@ absl::StatusOr<Value> Evaluator::Impl::MakeClass(absl::string_view name, std::ve
     payload->attributes.emplace_back(std::string(kBaseOrder), Value::Tuple(*std::move(order)));
   }
   Value type = Value::Shared(ValueKind::kClass, payload);
+  std::set<std::string> abstract;
+  for (auto& [key, value] : payload->attributes) {
+    if (Unmark(value)) abstract.insert(key);
+  }
+  for (const Value& base : classes) {
+    const Value* inherited = OwnAttribute(base, kAbstractMethods);
+    for (size_t i = 0; inherited != nullptr && i < inherited->items().size(); ++i) {
+      const std::string& method = inherited->items()[i].string();
+      const Value* own = FindInClass(type, method);
+      if (own != nullptr && own->payload() == FindInClass(base, method)->payload()) abstract.insert(method);
+    }
+  }
+  if (!abstract.empty() && HasBase(type, "abc.ABC")) {
+    payload->attributes.emplace_back(std::string(kAbstractMethods), NameTuple(std::vector<std::string>(abstract.begin(), abstract.end())));
+  }
   for (const char* path :
-       {"list", "dict", "set", "frozenset", "tuple", "float", "bool", "collections.OrderedDict", "collections.defaultdict", "collections.UserDict"}) {
+       {"list", "dict", "set", "frozenset", "tuple", "float", "bool", "collections.OrderedDict", "collections.defaultdict", "collections.Counter",
+        "collections.deque", "collections.UserDict"}) {
     const std::string whole = absl::StrContains(path, ".") ? std::string(path) : absl::StrCat("builtins.", path);
     if (HasBase(type, whole)) return UnimplementedAt(loc, "class '", name, "': a subclass of ", path, " is not supported");
   }
@@ -345,9 +381,71 @@ std::optional<Value> Evaluator::Impl::EnumNumber(const Value& value) const {
   return std::nullopt;
 }
 
+namespace {
+
+absl::StatusOr<Value> NewException(Evaluator::Impl& impl, const Value& type, const CallArgs& args, Loc loc) {
+  Value exception = NewInstance(type, {{"args", Value::Tuple(args.positional)}});
+  const absl::string_view name = ExceptionName(type.string());
+  if (name != "OutOfResources") return exception;
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, name, 3, 3, loc, {"required", "limit", "name"}));
+  std::vector<Value> parts;
+  for (size_t i = 0; i < 3; ++i) {
+    constexpr const char* kNames[] = {"required", "limit", "name"};
+    parts.push_back(Argument(args, i, kNames[i]));
+    if (parts.back().absent()) return InvalidAt(loc, "TypeError: OutOfResources() missing required argument: '", kNames[i], "'");
+    exception.As<InstancePayload>()->attributes.emplace_back(kNames[i], parts.back());
+  }
+  std::vector<std::string> texts;
+  for (const Value& part : parts) {
+    TILEVM_ASSIGN_OR_RETURN(std::string text, impl.ToStr(part, loc));
+    texts.push_back(std::move(text));
+  }
+  exception.As<InstancePayload>()->text = std::make_shared<const std::string>(absl::StrCat(
+      "out of resource: ", texts[2], ", Required: ", texts[0], ", Hardware limit: ", texts[1], ". Reducing block sizes or `num_stages` may help."));
+  return exception;
+}
+
+}  // namespace
+
+// object.__new__(cls, ...): an instance without attributes.
+absl::StatusOr<Value> NewObjectBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc) {
+  if (args.positional.empty() || !args.positional[0].is(ValueKind::kClass)) return InvalidAt(loc, "TypeError: object.__new__(X): X is not a type object");
+  const Value& type = args.positional[0];
+  TILEVM_RETURN_IF_ERROR(impl.CheckInstantiable(type, loc));
+  Value instance = NewInstance(type, {});
+  if (impl.IsSubclass(type, Value::Builtin("builtins.BaseException"))) {
+    instance.As<InstancePayload>()->attributes.emplace_back("args", Value::Tuple(std::vector<Value>(args.positional.begin() + 1, args.positional.end())));
+  }
+  return instance;
+}
+
+// A class with methods that are abstract to the end has no instances.
+absl::Status Evaluator::Impl::CheckInstantiable(const Value& type, Loc loc) const {
+  const Value* abstract = OwnAttribute(type, kAbstractMethods);
+  if (abstract == nullptr || abstract->items().empty()) return absl::OkStatus();
+  const auto add = [](std::string* out, const Value& name) { out->append(name.string()); };
+  return InvalidAt(loc, "TypeError: Can't instantiate abstract class ", type.As<ClassPayload>()->name, " with abstract method",
+                   abstract->items().size() == 1 ? " " : "s ", absl::StrJoin(abstract->items(), ", ", add));
+}
+
 absl::StatusOr<Value> Evaluator::Impl::Instantiate(const Value& type, const CallArgs& args, Loc loc) {
-  if (type.is(ValueKind::kBuiltin)) return NewInstance(type, {{"args", Value::Tuple(args.positional)}});  // an exception
+  if (type.is(ValueKind::kBuiltin)) return NewException(*this, type, args, loc);
   const std::string& name = type.As<ClassPayload>()->name;
+  TILEVM_RETURN_IF_ERROR(CheckInstantiable(type, loc));
+  const Value* maker = FindInClass(type, "__new__");
+  if (maker != nullptr) {
+    CallArgs with_type = args;
+    with_type.positional.insert(with_type.positional.begin(), type);
+    auto* wrapper = maker->is(ValueKind::kObject) ? dynamic_cast<MethodWrapper*>(maker->As<HostObject>()) : nullptr;  // @staticmethod, written out
+    TILEVM_ASSIGN_OR_RETURN(const Value made, CallValue(wrapper != nullptr ? wrapper->function : Value(*maker), with_type, false, loc));
+    const Value* init = made.is(ValueKind::kInstance) && IsSubclass(made.As<InstancePayload>()->type, type)
+                            ? FindInClass(made.As<InstancePayload>()->type, "__init__") : nullptr;
+    if (init == nullptr) return made;
+    CallArgs with_self = args;
+    with_self.positional.insert(with_self.positional.begin(), made);
+    TILEVM_RETURN_IF_ERROR(CallValue(Value(*init), with_self, false, loc).status());
+    return made;
+  }
   if (const Value* members = FindInClass(type, "__members__"); members != nullptr && args.positional.size() == 1) {
     if (args.positional[0].is(ValueKind::kInstance) && args.positional[0].As<InstancePayload>()->type.payload() == type.payload()) return args.positional[0];
     for (const Value& member : members->items()) {
@@ -517,6 +615,7 @@ absl::StatusOr<bool> Evaluator::Impl::IsInstance(const Value& given, const Value
     if (path == "type") return value.is(ValueKind::kClass) || value.is(ValueKind::kBuiltin);
     if (path == "slice") return value.is(ValueKind::kSlice);
     if (path == "list") return value.is(ValueKind::kList);
+    if (path == "dict") return value.is(ValueKind::kDict);
     if (path == "tuple") return value.is(ValueKind::kTuple);
     return !IsTyped(value) && NameOfType(value) == path;  // float, str, dict, bool, set, range, NoneType
   }
@@ -535,7 +634,9 @@ absl::StatusOr<bool> Evaluator::Impl::IsInstance(const Value& given, const Value
   if (absl::EndsWith(path, ".Set") && value.is(ValueKind::kSet)) return true;
   if (absl::EndsWith(path, ".Sequence") || absl::EndsWith(path, ".Iterable"))
     return value.is(ValueKind::kTuple) || value.is(ValueKind::kList) || value.is(ValueKind::kString);
-  if (absl::EndsWith(path, ".Mapping")) return value.is(ValueKind::kDict);
+  if (value.is(ValueKind::kDict) && absl::StartsWith(path, "collections.") && !absl::StartsWith(path, "collections.abc."))
+    return value.As<DictPayload>()->class_name == path.substr(path.find('.') + 1);
+  if (absl::EndsWith(path, ".Mapping") || absl::EndsWith(path, ".MutableMapping")) return value.is(ValueKind::kDict);
   if (path == "numbers.Number" || path == "numbers.Real") return value.is_static_number();
   if (path == "numbers.Integral") return value.is(ValueKind::kInt) || value.is(ValueKind::kBool);
   if (path == "torch.nn.Parameter" || path == "torch.nn.parameter.Parameter") {
@@ -670,6 +771,7 @@ struct SuperObject : HostObject {
   absl::StatusOr<Value> CallMethod(Evaluator& evaluator, absl::string_view name, const CallArgs& args, Loc loc) override {
     absl::StatusOr<Value> method = GetAttr(evaluator, name, loc);
     if (method.ok()) return evaluator.Call(*method, args, loc);
+    if (name == "__new__") return NewObjectBuiltin(evaluator.impl(), args, loc);
     if (name != "__init__" && name != "__post_init__" && name != "__init_subclass__") return method;
     // object's, and those of classes that only have a name here (torch.nn.Module), do nothing; an exception keeps its arguments.
     if (self.is(ValueKind::kInstance) && evaluator.impl().IsSubclass(type, Value::Builtin("builtins.BaseException"))) {

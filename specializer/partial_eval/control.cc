@@ -255,11 +255,21 @@ absl::Status Evaluator::Impl::RunAssert(Frame& frame, const isa::Inst& inst) {
 
 absl::Status Evaluator::Impl::RunRaise(Frame& frame, const isa::Inst& inst) {
   if (inst.operands.empty() || inst.operands[0] == isa::kNoReg) {
-    if (!thread_.handled.absent()) return RaiseValue(thread_.handled, inst.loc);
+    if (!thread_.handled.absent()) return RaiseAgain(inst.loc);
     return InvalidAt(inst.loc, "RuntimeError: no active exception to raise again");
   }
   TILEVM_ASSIGN_OR_RETURN(Value exception, Read(frame, inst.operands[0], inst.loc));
+  if (exception.is(ValueKind::kInstance) && Identical(exception, thread_.handled)) return RaiseAgain(inst.loc);
   return RaiseValue(exception, inst.loc);
+}
+
+// The exception that is being handled goes on as it came, from where it was raised, unless its text has become another one.
+absl::Status Evaluator::Impl::RaiseAgain(Loc loc) {
+  const Value exception = thread_.handled;
+  const absl::Status error = thread_.handled_error, now = RaiseValue(exception, loc);
+  if (now.message() != error.message()) return now;
+  SetPending(exception, error);
+  return error;
 }
 
 // A limit is not the program's to catch, but where Python has an exception for it: too deep calls, and what a device lacks.
@@ -272,11 +282,14 @@ absl::Status Evaluator::Impl::RunTry(Frame& frame, const isa::Inst& inst, std::o
   if (frame.kernel) return UnimplementedAt(inst.loc, "try in a kernel");
   absl::StatusOr<Outcome> end = RunRegion(frame, inst.regions[0]);
   if (!end.ok() && IsCatchable(end.status()) && !inst.regions[1].body.empty()) {
-    Value exception = ExceptionOf(WithLoc(end.status(), inst.loc));
+    const absl::Status error = WithLoc(end.status(), inst.loc);
+    const Value exception = ExceptionOf(error);
     if (!inst.regions[1].args.empty()) Define(frame, inst.regions[1].args[0], exception);
     Value outer = std::exchange(thread_.handled, exception);
+    absl::Status outer_error = std::exchange(thread_.handled_error, error);
     end = RunRegion(frame, inst.regions[1]);
-    if (end.ok()) thread_.handled = outer;
+    thread_.handled = std::move(outer);
+    thread_.handled_error = std::move(outer_error);
   } else if (end.ok() && end->flow == Flow::kYield && !inst.regions[2].body.empty()) {
     const isa::Region& orelse = inst.regions[2];
     for (size_t i = 0; i < orelse.args.size() && i < end->values.size(); ++i) Define(frame, orelse.args[i], end->values[i]);

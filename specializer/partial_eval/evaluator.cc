@@ -68,6 +68,7 @@ absl::StatusOr<Value> Host::CallBuiltin(Evaluator&, absl::string_view path, cons
   return UnimplementedAt(loc, "'", path, "' is not available");
 }
 absl::StatusOr<Value> Host::BuiltinValue(Evaluator&, absl::string_view path, Loc loc) { return UnimplementedAt(loc, "'", path, "' is not available"); }
+OutsideName Host::LookUpName(absl::string_view) { return {}; }
 absl::StatusOr<Value> Host::Launch(Evaluator&, const Value&, const Value&, const CallArgs&, Loc loc) {
   return UnimplementedAt(loc, "launching a kernel is not available here");
 }

@@ -22,6 +22,15 @@
 
 namespace tilevm::specializer {
 
+// Whether a library has a name that means nothing here.
+struct OutsideName {
+  bool there = true;
+  bool listed = false;   // there, by its own name: a function, class or namespace, thus no None
+  bool dtype = false;    // there, and a dtype: equal to itself alone
+  std::string missing;   // not there: the path up to the first name that is not
+  std::string nearest;   // and a name beside it that may be meant, or ""
+};
+
 // What the world outside the bytecode answers. vm/host implements it; kernels alone (assembly, compile-time tests) need none: the base class
 // answers "not available" to everything.
 class Host {
@@ -31,6 +40,8 @@ class Host {
   // ("torch.float16", "triton.runtime.driver.active").
   virtual absl::StatusOr<Value> CallBuiltin(Evaluator& evaluator, absl::string_view path, const CallArgs& args, Loc loc);
   virtual absl::StatusOr<Value> BuiltinValue(Evaluator& evaluator, absl::string_view path, Loc loc);
+  // Of a path that BuiltinValue does not know, below "torch." and the like.
+  virtual OutsideName LookUpName(absl::string_view path);
   // kernel[grid](args): kernel is kJitFunction (or kFunction of kind kKernel); grid a tuple, int, or callable. Returns what Python would (None).
   virtual absl::StatusOr<Value> Launch(Evaluator& evaluator, const Value& kernel, const Value& grid, const CallArgs& args, Loc loc);
   virtual void Print(absl::string_view line);  // print, static_print

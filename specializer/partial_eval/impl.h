@@ -6,9 +6,9 @@
 //   python_hash.cc      hash(), keys of dicts and sets   iterator.cc        iterators: for, next(), map, ...     itertools.cc
 //   python_repr.cc      repr(), str()
 //   python_methods.cc   str, list, dict, tuple methods   python_builtins.cc range, len, sorted, ...   math_builtins.cc  math.*
-//   library_builtins.cc functools, dataclasses, copy, ...
+//   library_builtins.cc functools, dataclasses, copy, ...     collections_builtins.cc     json_builtins.cc
 //   classes.cc          classes, instances, exceptions   attributes.cc      getattr, setattr
-//   triton_builtins.cc  jit, autotune, Config, cdiv      triton_types.cc    attributes of dtypes
+//   triton_builtins.cc  jit, autotune, Config, cdiv      triton_types.cc    attributes of dtypes              triton_names.cc
 //   evaluator.cc        the public door                  cells.cc           module-level names                modules.cc  what there is to import
 //   walk.cc             one instruction                  control.cc         host control flow
 //   calls.cc            calls and argument binding       op_calls.cc        calls that are ops of the table
@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -109,7 +110,7 @@ struct PartialObject : HostObject {
 
 // staticmethod, classmethod, property around a function, in a class body.
 struct MethodWrapper : HostObject {
-  enum class Kind { kStatic, kClass, kProperty, kCachedProperty } kind = Kind::kStatic;
+  enum class Kind { kStatic, kClass, kProperty, kCachedProperty, kAbstract } kind = Kind::kStatic;  // kAbstract: until its class is made
   Value function;
   Value setter;  // of a property, or absent
   std::string type_name() const override { return kind == Kind::kStatic ? "staticmethod" : kind == Kind::kClass ? "classmethod" : "property"; }
@@ -154,10 +155,17 @@ class Evaluator::Impl {
   absl::StatusOr<Value> KernelGlobal(const Value& value, absl::string_view name, Loc loc) const;
   absl::Status SetGlobal(uint32_t unit, absl::string_view name, Value value);
   std::vector<std::string> UnitNames(uint32_t unit) const;
+  // Of a path of the outside or of a sibling file.
+  absl::StatusOr<Value> ImportedValue(const std::string& path, Loc loc);
 
   // --- modules.cc ---
   // Does a dotted name of the outside mean anything? Else an AttributeError or a ModuleNotFoundError.
   absl::Status CheckKnown(const std::string& path, Loc loc);
+  // An AttributeError for a name that torch or triton does not have. What they have, and what is read of other modules, stays a name.
+  absl::Status CheckSpelling(const std::string& path, Loc loc);
+  // An error if it is such a name without a meaning here, which can be neither compared nor printed. A dtype of torch is equal to itself alone.
+  absl::Status CheckMeaning(const Value& value, Loc loc);
+  bool IsListed(const Value& value) const;   // a function, class or namespace that torch has by that name
   std::string GlobalsKey(const Value& kernel);
 
   // --- walk.cc ---
@@ -190,6 +198,7 @@ class Evaluator::Impl {
   absl::Status RunWith(Frame& frame, const isa::Inst& inst, std::optional<Outcome>& outcome);
   absl::Status AfterException(Frame& frame, const isa::Inst& inst);
   absl::Status RunRaise(Frame& frame, const isa::Inst& inst);
+  absl::Status RaiseAgain(Loc loc);
   absl::Status RunUnpack(Frame& frame, const isa::Inst& inst);
   absl::Status DefineResults(Frame& frame, const isa::Inst& inst, std::vector<Value> values);
   // A value of a region that yields one (conditions, operands of and/or, messages).
@@ -270,6 +279,7 @@ class Evaluator::Impl {
   absl::Status SetItem(const Value& object, const Value& subscript, const Value& value, Loc loc);
   absl::Status DeleteItem(const Value& object, const Value& subscript, Loc loc);
   absl::StatusOr<int64_t> Length(const Value& value, Loc loc);
+  absl::StatusOr<Value> AsIndex(const Value& value, Loc loc);   // what __index__ gives, inside a slice too; anything else as it is
   absl::StatusOr<std::string> ToStr(const Value& value, Loc loc);    // str(), __str__ honoured
   absl::StatusOr<std::string> ToRepr(const Value& value, Loc loc);
 
@@ -293,6 +303,7 @@ class Evaluator::Impl {
   absl::StatusOr<Value> MakeClass(absl::string_view name, std::vector<Value> bases, std::vector<std::pair<std::string, Value>> attributes, Loc loc);
   absl::Status MakeMembers(const Value& type, Loc loc);   // of an enum
   absl::StatusOr<Value> Instantiate(const Value& type, const CallArgs& args, Loc loc);
+  absl::Status CheckInstantiable(const Value& type, Loc loc) const;
   // The attribute in the class or its bases; null if there is none.
   const Value* FindInClass(const Value& type, absl::string_view name) const;
   // Calls instance.__name__(args) if its class has one.
@@ -310,6 +321,7 @@ class Evaluator::Impl {
     pending_message_ = std::string(error.message());
   }
   int64_t IdOf(const Value& value);
+  Value TypeNamed(std::string path) { return Value::Builtin(*type_names_.insert(std::move(path)).first); }  // what type() gives
 
   // --- methods of static values: python_methods.cc, triton_types.cc ---
   // kNotFound status (no payload) if the kind has no such method.
@@ -334,7 +346,8 @@ class Evaluator::Impl {
   struct Thread {
     char* stack_limit = nullptr;      // the walk refuses to go below
     int call_depth = 0;
-    Value handled;                    // the exception that an except clause is handling, for a bare raise
+    Value handled;                    // the exception that an except clause is handling, for a bare raise,
+    absl::Status handled_error;       // and the error that it was, with its place
     bool builtin_in_kernel = false;   // the native builtin that runs was called by a kernel frame
   };
   void SetStackLimit();               // of the thread that asks
@@ -360,9 +373,9 @@ class Evaluator::Impl {
   absl::Status RunCell(uint32_t unit, uint32_t cell);
   // Adds the cell to the definers of the lists and dicts that its code changes in place (`configs.append(...)`).
   void NoteMutations(uint32_t unit, uint32_t cell, const isa::Region& region, absl::flat_hash_map<isa::Reg, isa::StringId>& globals);
-  absl::StatusOr<Value> ImportedValue(const std::string& path, Loc loc);
   std::optional<absl::StatusOr<Value>> StarValue(uint32_t unit, absl::string_view name, Loc loc);
   bool Exists(const std::string& path, Loc loc);   // something here has a meaning for it
+  absl::flat_hash_set<std::string> type_names_;    // that type() gave
   int import_chain_ = 0;  // ImportedValue calls that wait for each other
 
   Evaluator* const self_;
@@ -409,8 +422,15 @@ absl::Span<const BuiltinRow> SequenceBuiltins(); // sequence_builtins.cc
 absl::Span<const BuiltinRow> IteratorBuiltins(); // itertools.cc
 absl::Span<const BuiltinRow> MathBuiltins();     // math_builtins.cc
 absl::Span<const BuiltinRow> LibraryBuiltins();  // library_builtins.cc
+absl::Span<const BuiltinRow> CollectionBuiltins();  // collections_builtins.cc
+absl::Span<const BuiltinRow> JsonBuiltins();     // json_builtins.cc
 absl::Span<const BuiltinRow> TritonBuiltins();   // triton_builtins.cc
+std::vector<absl::Span<const BuiltinRow>> AllBuiltins();
+// Methods of collections' own dicts, with the dict as first argument; null if it is no such method.
+BuiltinFunction FindCollectionMethod(const Value& object, absl::string_view name);
+absl::StatusOr<std::optional<Value>> CombineCounters(Evaluator::Impl& impl, isa::Op op, const Value& x, const Value& y, Loc loc);  // nullopt: they are none
 absl::StatusOr<Value> ImportedBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);  // modules.cc
+absl::StatusOr<Value> NewObjectBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc); // classes.cc
 absl::StatusOr<Value> SuperBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);     // classes.cc
 absl::StatusOr<Value> CellBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);     // modules.cc
 absl::StatusOr<Value> FindSpecBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);  // modules.cc
@@ -428,6 +448,8 @@ std::optional<absl::Status> CloseContext(Evaluator::Impl& impl, const Value& con
 absl::StatusOr<Value> SliceBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);     // python_index.cc
 absl::StatusOr<Value> SliceIndices(const Value& slice, int64_t size, Loc loc);                // python_index.cc: slice.indices(size)
 absl::StatusOr<Value> ExitBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);      // modules.cc
+
+OutsideName LookUpTritonName(absl::string_view path);  // triton_names.cc
 
 // Attributes and methods of dtypes, pointer types and block types (triton_types.cc).
 absl::StatusOr<Value> TypeAttribute(const Value& type, absl::string_view name, Loc loc);

@@ -140,9 +140,10 @@ absl::Status Evaluator::Impl::DynamicIf(Frame& frame, const isa::Inst& inst, con
     for (size_t i = 0; i < arms[0].end.values.size(); ++i) {
       const auto then_place = place(0, i), else_place = place(1, i);
       const std::string& name = then_place.first.empty() ? else_place.first : then_place.first;
-      const bool is_return = flow == Flow::kReturn;
+      const bool is_return = flow == Flow::kReturn, is_ternary = inst.op == Op::kTernary;  // a ternary's value is none of the names that its arms read
       TILEVM_ASSIGN_OR_RETURN(Value value, merger.Merge(arms[0].end.values[i], arms[1].end.values[i],
-                                                        {is_return ? "" : name, is_return ? "at this return" : "in the else branch",
+                                                        {is_return || is_ternary ? "" : name,
+                                                         is_return ? "at this return" : "in the else branch",
                                                          is_return ? "at the other" : "in the then branch", else_place.second, then_place.second}));
       merged.push_back(std::move(value));
     }
@@ -178,7 +179,7 @@ absl::Status Evaluator::Impl::DynamicIf(Frame& frame, const isa::Inst& inst, con
     return absl::OkStatus();
   }
   for (size_t i = 0; i < merged.size(); ++i) {
-    const std::string name = place(staying, i).first;
+    const std::string name = inst.op == Op::kTernary ? "" : place(staying, i).first;
     if (merged[i].is(ValueKind::kUnbound)) merged[i] = Value::Unbound(merged[i].As<UnboundPayload>()->name, inst.loc);
     if (merged[i].is_tensor() && merged[i].tensor() >= first_new) {
       std::string& hint = state.kernel.values[merged[i].tensor()].name;

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "specializer/partial_eval/impl.h"
 
@@ -60,6 +61,13 @@ absl::StatusOr<Value> CacheWith(Impl&, const CallArgs& args, Loc loc) {
 absl::StatusOr<Value> Unchanged(Impl&, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "decorator", 1, 1, loc));
   return args.positional[0];
+}
+absl::StatusOr<Value> AbstractMethod(Impl&, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "abstractmethod", 1, 1, loc));
+  auto wrapper = std::make_shared<MethodWrapper>();
+  wrapper->kind = MethodWrapper::Kind::kAbstract;
+  wrapper->function = args.positional[0];
+  return Value::Shared(ValueKind::kObject, std::move(wrapper));
 }
 absl::StatusOr<Value> CachedProperty(Impl&, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "cached_property", 1, 1, loc));
@@ -245,6 +253,61 @@ absl::StatusOr<Value> Operator(Impl& impl, const CallArgs& args, Loc loc) {
   return impl.Binary(kOp, args.positional[0], args.positional[1], loc);
 }
 
+template <Op kOp>
+absl::StatusOr<Value> OperatorOfOne(Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "operator", 1, 1, loc));
+  return impl.Unary(kOp, args.positional[0], loc);
+}
+absl::StatusOr<Value> Not(Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "not_", 1, 1, loc));
+  TILEVM_ASSIGN_OR_RETURN(const bool truth, impl.Truth(args.positional[0], loc));
+  return Value::Bool(!truth);
+}
+absl::StatusOr<Value> IndexOf(Impl& impl, const CallArgs& args, Loc loc) {  // operator.index
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "index", 1, 1, loc));
+  TILEVM_ASSIGN_OR_RETURN(const Value number, impl.AsIndex(args.positional[0], loc));
+  if (number.is(ValueKind::kInt)) return number;
+  if (number.is(ValueKind::kBool)) return Value::Int(number.int_value());
+  return InvalidAt(loc, "TypeError: '", impl.NameOfType(number), "' object cannot be interpreted as an integer");
+}
+absl::StatusOr<Value> GetItem(Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "getitem", 2, 2, loc));
+  return impl.Index(args.positional[0], args.positional[1], loc);
+}
+
+// operator.itemgetter("a", "b"), attrgetter("a.b"): what they make is called with the object behind its keys.
+template <bool kItem>
+absl::StatusOr<Value> Getter(Impl&, const CallArgs& args, Loc loc) {
+  if (args.positional.empty() || !args.keyword.empty())
+    return InvalidAt(loc, "TypeError: ", kItem ? "itemgetter" : "attrgetter", " expected at least 1 argument, got 0");
+  auto partial = std::make_shared<PartialObject>();
+  partial->callee = Value::Builtin(kItem ? "tilevm.itemgetter" : "tilevm.attrgetter");
+  partial->args.positional = {Value::Tuple(args.positional)};
+  return Value::Shared(ValueKind::kObject, std::move(partial));
+}
+absl::StatusOr<Value> GetMany(const CallArgs& args, absl::string_view name, Loc loc, absl::FunctionRef<absl::StatusOr<Value>(const Value& key)> get) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, name, 2, 2, loc));
+  std::vector<Value> found;
+  for (const Value& key : args.positional[0].items()) {
+    TILEVM_ASSIGN_OR_RETURN(Value value, get(key));
+    found.push_back(std::move(value));
+  }
+  return found.size() == 1 ? found[0] : Value::Tuple(std::move(found));
+}
+absl::StatusOr<Value> GetItems(Impl& impl, const CallArgs& args, Loc loc) {
+  return GetMany(args, "itemgetter", loc, [&](const Value& key) { return impl.Index(args.positional[1], key, loc); });
+}
+absl::StatusOr<Value> GetAttributes(Impl& impl, const CallArgs& args, Loc loc) {
+  return GetMany(args, "attrgetter", loc, [&](const Value& key) -> absl::StatusOr<Value> {
+    if (!key.is(ValueKind::kString)) return InvalidAt(loc, "TypeError: attribute name must be a string");
+    Value value = args.positional[1];
+    for (absl::string_view part : absl::StrSplit(key.string(), '.')) {
+      TILEVM_ASSIGN_OR_RETURN(value, impl.GetAttr(value, part, false, loc));
+    }
+    return value;
+  });
+}
+
 absl::StatusOr<std::vector<std::pair<std::string, Value>>> FieldsOf(Impl& impl, const Value& instance, absl::string_view function, Loc loc) {
   const Value* fields = instance.is(ValueKind::kInstance) ? impl.FindInClass(instance.As<InstancePayload>()->type, "__dataclass_fields__") : nullptr;
   if (fields == nullptr) return InvalidAt(loc, "TypeError: ", function, "() should be called on dataclass instances");
@@ -300,11 +363,18 @@ absl::StatusOr<Value> ReplaceFields(Impl& impl, const CallArgs& args, Loc loc) {
 constexpr BuiltinRow kRows[] = {
     {"functools.partial", Partial}, {"functools.lru_cache", LruCache}, {"functools.cache", Cache}, {"tilevm.cache", CacheWith},
     {"functools.cached_property", CachedProperty}, {"enum.auto", Auto}, {"enum.unique", Unchanged}, {"functools.total_ordering", Unchanged},
-    {"functools.wraps", Decorator}, {"abc.abstractmethod", Unchanged}, {"copy.copy", ShallowCopy}, {"copy.deepcopy", DeepCopy},
+    {"functools.wraps", Decorator}, {"abc.abstractmethod", AbstractMethod}, {"copy.copy", ShallowCopy}, {"copy.deepcopy", DeepCopy},
     {"dataclasses.dataclass", DataClass}, {"dataclasses.field", Field}, {"dataclasses.asdict", AsDict}, {"dataclasses.astuple", AsTuple},
     {"dataclasses.replace", ReplaceFields}, {"typing.cast", Second}, {"warnings.warn", Nothing}, {"warnings.filterwarnings", Nothing},
     {"operator.add", Operator<Op::kAdd>}, {"operator.sub", Operator<Op::kSub>}, {"operator.mul", Operator<Op::kMul>},
-    {"operator.floordiv", Operator<Op::kFloorDiv>},
+    {"operator.floordiv", Operator<Op::kFloorDiv>}, {"operator.truediv", Operator<Op::kTrueDiv>}, {"operator.mod", Operator<Op::kMod>},
+    {"operator.pow", Operator<Op::kPow>}, {"operator.matmul", Operator<Op::kMatMul>}, {"operator.and_", Operator<Op::kBitAnd>},
+    {"operator.or_", Operator<Op::kBitOr>}, {"operator.xor", Operator<Op::kBitXor>}, {"operator.lshift", Operator<Op::kShl>},
+    {"operator.rshift", Operator<Op::kShr>}, {"operator.eq", Operator<Op::kEq>}, {"operator.ne", Operator<Op::kNe>}, {"operator.lt", Operator<Op::kLt>},
+    {"operator.le", Operator<Op::kLe>}, {"operator.gt", Operator<Op::kGt>}, {"operator.ge", Operator<Op::kGe>},
+    {"operator.neg", OperatorOfOne<Op::kNeg>}, {"operator.pos", OperatorOfOne<Op::kPos>}, {"operator.invert", OperatorOfOne<Op::kInvert>},
+    {"operator.not_", Not}, {"operator.index", IndexOf}, {"operator.getitem", GetItem}, {"operator.itemgetter", Getter<true>},
+    {"operator.attrgetter", Getter<false>}, {"tilevm.itemgetter", GetItems}, {"tilevm.attrgetter", GetAttributes},
 };
 
 }  // namespace
@@ -356,6 +426,11 @@ absl::StatusOr<Value> CacheObject::GetAttr(Evaluator& evaluator, absl::string_vi
 
 absl::Span<const BuiltinRow> LibraryBuiltins() { return kRows; }
 
+std::vector<absl::Span<const BuiltinRow>> AllBuiltins() {
+  return {PythonBuiltins(),  SequenceBuiltins(), IteratorBuiltins(), MathBuiltins(),
+          LibraryBuiltins(), CollectionBuiltins(), JsonBuiltins(),   TritonBuiltins()};
+}
+
 std::optional<Value> FindBuiltinValue(absl::string_view path) {
   if (path == "math.pi") return Value::Float(3.14159265358979323846);
   if (path == "math.e") return Value::Float(2.71828182845904523536);
@@ -364,6 +439,7 @@ std::optional<Value> FindBuiltinValue(absl::string_view path) {
   if (path == "math.nan") return Value::Float(std::numeric_limits<double>::quiet_NaN());
   if (path == "typing.TYPE_CHECKING") return Value::Bool(false);
   if (path == "dataclasses.FrozenInstanceError") return Value::Builtin("builtins.FrozenInstanceError");
+  if (path == "json.JSONDecodeError" || path == "json.decoder.JSONDecodeError") return Value::Builtin("builtins.JSONDecodeError");
   if (path == "dataclasses.MISSING") return Value::Builtin("dataclasses.MISSING");
   if (path == "builtins.Ellipsis") return Value::Ellipsis();
   if (path == "triton.language.PropagateNan.ALL") return Value::Bool(true);

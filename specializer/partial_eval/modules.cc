@@ -63,7 +63,7 @@ bool IsStandardModule(absl::string_view root) {
 
 // "triton.runtime" is a namespace because "triton.runtime.jit" is a function.
 bool IsNamespace(absl::string_view path) {
-  for (absl::Span<const BuiltinRow> rows : {PythonBuiltins(), SequenceBuiltins(), IteratorBuiltins(), MathBuiltins(), LibraryBuiltins(), TritonBuiltins()}) {
+  for (absl::Span<const BuiltinRow> rows : AllBuiltins()) {
     for (const BuiltinRow& row : rows) {
       if (row.path.size() > path.size() && row.path[path.size()] == '.' && absl::StartsWith(row.path, path)) return true;
     }
@@ -87,6 +87,7 @@ void CollectGlobals(const isa::Module& module, const isa::Function& function, co
 }  // namespace
 
 bool Evaluator::Impl::Exists(const std::string& path, Loc loc) {
+  if (type_names_.contains(path)) return true;
   if (FindBuiltin(path) != nullptr || FindBuiltinValue(path).has_value() || IsExceptionName(path) || IsNamespace(path)) return true;
   absl::string_view name = path;
   if (std::find(std::begin(kTritonNames), std::end(kTritonNames), name) != std::end(kTritonNames)) return true;
@@ -110,10 +111,41 @@ absl::Status Evaluator::Impl::CheckKnown(const std::string& path, Loc loc) {
   return InvalidAt(loc, "AttributeError: module '", path.substr(0, dot), "' has no attribute '", path.substr(dot + 1), "' (docs/host.md lists what is there)");
 }
 
-// tilevm.imported(value): the value of an import inside `try`, where a module that is not there is an ImportError.
+absl::Status Evaluator::Impl::CheckSpelling(const std::string& path, Loc loc) {
+  const bool triton = absl::StartsWith(path, "triton.");
+  if ((!triton && !absl::StartsWith(path, "torch.")) || Exists(path, loc)) return absl::OkStatus();
+  const OutsideName name = triton ? LookUpTritonName(path) : host_->LookUpName(path);
+  if (name.there) return absl::OkStatus();
+  const size_t dot = name.missing.rfind('.');
+  const std::string space = dot == std::string::npos ? std::string(RootOf(path)) : name.missing.substr(0, dot);
+  const absl::Status status = InvalidAt(loc, "AttributeError: module '", absl::StartsWith(space, RootOf(path)) ? "" : absl::StrCat(RootOf(path), "."), space,
+                                        "' has no attribute '", name.missing.substr(dot + 1), "'");
+  return name.nearest.empty() ? status : WithNote(status, loc, absl::StrCat("did you mean '", name.nearest, "'?"));
+}
+
+bool Evaluator::Impl::IsListed(const Value& value) const {
+  return value.is(ValueKind::kBuiltin) && absl::StartsWith(value.string(), "torch.") && host_->LookUpName(value.string()).listed;
+}
+
+absl::Status Evaluator::Impl::CheckMeaning(const Value& value, Loc loc) {
+  if (!value.is(ValueKind::kBuiltin) || !absl::StrContains(value.string(), ".") || Exists(value.string(), loc)) return absl::OkStatus();
+  const absl::string_view root = RootOf(value.string());
+  if (root != "torch" && root != "triton" && root != "libdevice") TILEVM_RETURN_IF_ERROR(CheckKnown(value.string(), loc));
+  if (root == "torch" && host_->LookUpName(value.string()).dtype) return absl::OkStatus();
+  return UnimplementedAt(loc, "'", value.string(), "' is not here (docs/host.md lists what is): the name can be passed on, not compared, tested or printed");
+}
+
+// tilevm.imported(path): the value of an import inside `try`, where a module that is not there is an ImportError. Bytecode of
+// older releases gives the value.
 absl::StatusOr<Value> ImportedBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "import", 1, 1, loc));
-  const Value& value = args.positional[0];
+  Value value = args.positional[0];
+  if (value.is(ValueKind::kString)) {
+    absl::StatusOr<Value> of = impl.ImportedValue(value.string(), loc);
+    if (of.ok()) value = *std::move(of);
+    if (!of.ok() && !absl::StartsWith(of.status().message(), "AttributeError: module")) return of;
+    if (!of.ok()) value = Value::Builtin(NormalizePath(value.string()));
+  }
   if (!value.is(ValueKind::kBuiltin)) return value;
   const absl::Status known = impl.CheckKnown(value.string(), loc);
   if (known.ok()) return value;

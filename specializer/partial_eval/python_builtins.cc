@@ -80,6 +80,8 @@ absl::StatusOr<Value> Int(Impl& impl, const CallArgs& args, Loc loc) {
   if (value.is(ValueKind::kInstance)) {
     TILEVM_ASSIGN_OR_RETURN(std::optional<Value> number, impl.CallDunder(value, "__int__", {}, loc));
     if (number.has_value()) return *number;
+    TILEVM_ASSIGN_OR_RETURN(const Value index, impl.AsIndex(value, loc));
+    if (index.is_static_number()) return index;
   }
   if (value.is(ValueKind::kObject)) {
     TILEVM_ASSIGN_OR_RETURN(Value item, value.As<HostObject>()->CallMethod(impl.self(), "item", {}, loc));
@@ -250,9 +252,13 @@ absl::StatusOr<Value> Pow(Impl& impl, const CallArgs& args, Loc loc) {
 }
 
 template <int kBase>
-absl::StatusOr<Value> Digits(Impl&, const CallArgs& args, Loc loc) {
-  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "hex", 1, 1, loc));
-  TILEVM_ASSIGN_OR_RETURN(std::string text, FormatValue(args.positional[0], kBase == 16 ? "#x" : kBase == 2 ? "#b" : "#o", loc));
+absl::StatusOr<Value> Digits(Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, kBase == 16 ? "hex" : kBase == 2 ? "bin" : "oct", 1, 1, loc));
+  TILEVM_ASSIGN_OR_RETURN(const Value number, impl.AsIndex(args.positional[0], loc));
+  if (!number.is(ValueKind::kInt) && !number.is(ValueKind::kBool)) {
+    return InvalidAt(loc, "TypeError: '", impl.NameOfType(number), "' object cannot be interpreted as an integer");
+  }
+  TILEVM_ASSIGN_OR_RETURN(std::string text, FormatValue(number, kBase == 16 ? "#x" : kBase == 2 ? "#b" : "#o", loc));
   return Value::String(std::move(text));
 }
 
@@ -274,10 +280,12 @@ absl::StatusOr<Value> Type(Impl& impl, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "type", 1, 1, loc));
   const Value& value = args.positional[0];
   if (value.is(ValueKind::kInstance)) return value.As<InstancePayload>()->type;
-  if (value.is(ValueKind::kObject)) return Value::Builtin(value.As<HostObject>()->type_name());
-  if (value.is_tensor()) return Value::Builtin("triton.language.tensor");
-  if (value.is(ValueKind::kConstexpr)) return Value::Builtin("triton.language.constexpr");
-  return Value::Builtin(absl::StrCat("builtins.", impl.NameOfType(value)));
+  if (value.is(ValueKind::kObject)) return impl.TypeNamed(value.As<HostObject>()->type_name());
+  if (value.is(ValueKind::kDict) && !value.As<DictPayload>()->class_name.empty())
+    return impl.TypeNamed(absl::StrCat("collections.", value.As<DictPayload>()->class_name));
+  if (value.is_tensor()) return impl.TypeNamed("triton.language.tensor");
+  if (value.is(ValueKind::kConstexpr)) return impl.TypeNamed("triton.language.constexpr");
+  return impl.TypeNamed(absl::StrCat("builtins.", impl.NameOfType(value)));
 }
 
 absl::StatusOr<Value> IsInstanceOf(Impl& impl, const CallArgs& args, Loc loc) {
@@ -419,7 +427,7 @@ constexpr BuiltinRow kRows[] = {
 const absl::flat_hash_map<absl::string_view, BuiltinFunction>& Registry() {
   static const auto* const registry = [] {
     auto* map = new absl::flat_hash_map<absl::string_view, BuiltinFunction>;
-    for (absl::Span<const BuiltinRow> rows : {PythonBuiltins(), SequenceBuiltins(), IteratorBuiltins(), MathBuiltins(), LibraryBuiltins(), TritonBuiltins()}) {
+    for (absl::Span<const BuiltinRow> rows : AllBuiltins()) {
       for (const BuiltinRow& row : rows) map->emplace(row.path, row.function);
     }
     return map;

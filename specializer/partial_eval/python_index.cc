@@ -56,6 +56,17 @@ absl::StatusOr<int64_t> RangeLength(const RangePayload& range, Loc loc) {
   return span <= 0 ? 0 : static_cast<int64_t>(std::min<absl::int128>((span + stride - 1) / stride, std::numeric_limits<int64_t>::max()));
 }
 
+Value SliceOfAll() {
+  auto slice = std::make_shared<SlicePayload>();
+  slice->start = slice->stop = slice->step = Value::None();
+  return Value::Shared(ValueKind::kSlice, std::move(slice));
+}
+
+// Its subscripts are integers; what has __index__ serves.
+bool IsIndexed(const Value& object) {
+  return object.is(ValueKind::kTuple) || object.is(ValueKind::kList) || object.is(ValueKind::kString) || object.is(ValueKind::kRange);
+}
+
 absl::Status KeyError(const Value& key, Loc loc) { return InvalidAt(loc, "KeyError: ", Repr(key)); }
 
 }  // namespace
@@ -88,6 +99,32 @@ absl::StatusOr<int64_t> ToIndex(const Value& given, absl::string_view what, Loc 
   return static_cast<int64_t>(number);
 }
 
+absl::StatusOr<Value> Evaluator::Impl::AsIndex(const Value& given, Loc loc) {
+  const Value value = Unboxed(given);
+  if (value.is(ValueKind::kObject)) {
+    const std::optional<absl::int128> number = value.As<HostObject>()->AsInteger();
+    return number.has_value() ? Value::Int(*number) : value;
+  }
+  if (value.is(ValueKind::kInstance)) {
+    if (std::optional<Value> number = EnumNumber(value); number.has_value() && number->is(ValueKind::kInt)) return *std::move(number);
+    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> number, CallDunder(value, "__index__", {}, loc));
+    if (!number.has_value()) return value;
+    if (number->is(ValueKind::kInt) || number->is(ValueKind::kBool)) return *std::move(number);
+    return InvalidAt(loc, "TypeError: __index__ returned non-int (type ", NameOfType(*number), ")");
+  }
+  if (value.is(ValueKind::kSlice)) {
+    const auto* slice = value.As<SlicePayload>();
+    const auto plain = [](const Value& part) { return !part.is(ValueKind::kObject) && !part.is(ValueKind::kInstance); };
+    if (plain(slice->start) && plain(slice->stop) && plain(slice->step)) return value;
+    auto numbers = std::make_shared<SlicePayload>();
+    TILEVM_ASSIGN_OR_RETURN(numbers->start, AsIndex(slice->start, loc));
+    TILEVM_ASSIGN_OR_RETURN(numbers->stop, AsIndex(slice->stop, loc));
+    TILEVM_ASSIGN_OR_RETURN(numbers->step, AsIndex(slice->step, loc));
+    return Value::Shared(ValueKind::kSlice, std::move(numbers));
+  }
+  return value;
+}
+
 bool Evaluator::Impl::Identical(const Value& a, const Value& b) const {
   const Value x = Unboxed(a), y = Unboxed(b);
   if (x.is_tensor() || y.is_tensor()) return x.kind() == y.kind() && x.tensor() == y.tensor();
@@ -118,6 +155,7 @@ absl::StatusOr<bool> Evaluator::Impl::Truth(const Value& value, Loc loc) {
     case ValueKind::kConstexpr: return Truth(value.As<BoxPayload>()->inner, loc);
     case ValueKind::kObject: return value.As<HostObject>()->Truth(*self_, loc);
     case ValueKind::kBuiltin:
+      TILEVM_RETURN_IF_ERROR(CheckMeaning(value, loc));
       TILEVM_RETURN_IF_ERROR(CheckKnown(value.string(), loc));
       return true;
     case ValueKind::kInstance: {
@@ -203,7 +241,10 @@ absl::StatusOr<int64_t> Evaluator::Impl::Length(const Value& value, Loc loc) {
 }
 
 absl::StatusOr<Value> Evaluator::Impl::Index(const Value& object, const Value& given, Loc loc) {
-  const Value subscript = Unboxed(given);
+  Value subscript = Unboxed(given);
+  if (IsIndexed(object)) {
+    TILEVM_ASSIGN_OR_RETURN(subscript, AsIndex(subscript, loc));
+  }
   switch (object.kind()) {
     case ValueKind::kTuple: case ValueKind::kList: {
       const ItemVector& items = object.items();
@@ -247,6 +288,7 @@ absl::StatusOr<Value> Evaluator::Impl::Index(const Value& object, const Value& g
     case ValueKind::kDict: {
       TILEVM_ASSIGN_OR_RETURN(std::optional<Value> found, DictGet(object, subscript, loc));
       if (found.has_value()) return *std::move(found);
+      if (object.As<DictPayload>()->class_name == "Counter") return Value::Int(0);
       const Value factory = object.As<DictPayload>()->factory;
       if (factory.absent_or_none()) return KeyError(subscript, loc);
       TILEVM_ASSIGN_OR_RETURN(Value made, CallHost(factory, {}, loc));
@@ -301,7 +343,10 @@ absl::StatusOr<Value> Evaluator::Impl::Index(const Value& object, const Value& g
 }
 
 absl::Status Evaluator::Impl::SetItem(const Value& object, const Value& given, const Value& value, Loc loc) {
-  const Value subscript = Unboxed(given);
+  Value subscript = Unboxed(given);
+  if (IsIndexed(object)) {
+    TILEVM_ASSIGN_OR_RETURN(subscript, AsIndex(subscript, loc));
+  }
   switch (object.kind()) {
     case ValueKind::kList: {
       std::vector<Value> part;
@@ -318,7 +363,8 @@ absl::Status Evaluator::Impl::SetItem(const Value& object, const Value& given, c
           object.As<ItemsPayload>()->Recount();
           return absl::OkStatus();
         }
-        if (static_cast<int64_t>(part.size()) != bounds.count) return InvalidAt(loc, "ValueError: ", part.size(), " values for a slice of ", bounds.count);
+        if (static_cast<int64_t>(part.size()) != bounds.count)
+          return InvalidAt(loc, "ValueError: attempt to assign sequence of size ", part.size(), " to extended slice of size ", bounds.count);
         for (int64_t i = 0; i < bounds.count; ++i) items[static_cast<size_t>(bounds.start + i * bounds.step)] = part[static_cast<size_t>(i)];
         return absl::OkStatus();
       }
@@ -338,7 +384,8 @@ absl::Status Evaluator::Impl::SetItem(const Value& object, const Value& given, c
   return InvalidAt(loc, "TypeError: '", NameOfType(object), "' object does not support item assignment");
 }
 
-absl::Status Evaluator::Impl::DeleteItem(const Value& object, const Value& subscript, Loc loc) {
+absl::Status Evaluator::Impl::DeleteItem(const Value& object, const Value& given, Loc loc) {
+  Value subscript = given;
   if (object.is(ValueKind::kDict)) {
     PairTable& entries = object.As<DictPayload>()->entries;
     TILEVM_ASSIGN_OR_RETURN(std::optional<size_t> place, FindKey(entries, subscript, loc));
@@ -351,8 +398,19 @@ absl::Status Evaluator::Impl::DeleteItem(const Value& object, const Value& subsc
     if (done.has_value()) return absl::OkStatus();
   }
   if (object.is(ValueKind::kList)) {
+    TILEVM_ASSIGN_OR_RETURN(subscript, AsIndex(subscript, loc));
     ItemVector& items = object.mutable_items();
-    if (subscript.is(ValueKind::kSlice)) return SetItem(object, subscript, Value::List({}), loc);
+    if (subscript.is(ValueKind::kSlice)) {
+      const int64_t size = static_cast<int64_t>(items.size());
+      TILEVM_ASSIGN_OR_RETURN(const SliceBounds bounds, Resolve(*subscript.As<SlicePayload>(), size, loc));
+      std::vector<bool> goes(items.size());
+      for (int64_t i = 0; i < bounds.count; ++i) goes[static_cast<size_t>(bounds.start + i * bounds.step)] = true;
+      std::vector<Value> kept;
+      for (size_t i = 0; i < goes.size(); ++i) {
+        if (!goes[i]) kept.push_back(items[i]);
+      }
+      return SetItem(object, SliceOfAll(), Value::List(std::move(kept)), loc);
+    }
     TILEVM_ASSIGN_OR_RETURN(int64_t at, Position(subscript, static_cast<int64_t>(items.size()), "list", loc));
     items.erase(static_cast<size_t>(at));
     return absl::OkStatus();

@@ -343,7 +343,8 @@ absl::StatusOr<Value> Extend(const MethodCall& c) {
 }
 absl::StatusOr<Value> Insert(const MethodCall& c) {
   TILEVM_RETURN_IF_ERROR(c.Check(2, 2));
-  TILEVM_ASSIGN_OR_RETURN(int64_t at, ToIndex(c.args.positional[0], "the position", c.loc));
+  TILEVM_ASSIGN_OR_RETURN(const Value position, c.impl.AsIndex(c.args.positional[0], c.loc));
+  TILEVM_ASSIGN_OR_RETURN(int64_t at, ToIndex(position, "the position", c.loc));
   ItemVector& items = c.self.mutable_items();
   const int64_t size = static_cast<int64_t>(items.size());
   if (at < 0) at = std::max<int64_t>(0, at + size);
@@ -356,7 +357,8 @@ absl::StatusOr<Value> Pop(const MethodCall& c) {
   ItemVector& items = c.self.mutable_items();
   int64_t at = -1;
   if (c.count() == 1) {
-    TILEVM_ASSIGN_OR_RETURN(at, ToIndex(c.args.positional[0], "the position", c.loc));
+    TILEVM_ASSIGN_OR_RETURN(const Value position, c.impl.AsIndex(c.args.positional[0], c.loc));
+    TILEVM_ASSIGN_OR_RETURN(at, ToIndex(position, "the position", c.loc));
   }
   if (at < 0) at += static_cast<int64_t>(items.size());
   if (at < 0 || at >= static_cast<int64_t>(items.size())) return InvalidAt(c.loc, "IndexError: pop ", items.empty() ? "from empty list" : "index out of range");
@@ -699,12 +701,14 @@ MethodFunction FindMethod(const Impl& impl, const Value& object, absl::string_vi
 }  // namespace
 
 bool Evaluator::Impl::HasPythonMethod(const Value& object, absl::string_view name) const {
-  return FindMethod(*this, object, name) != nullptr || FindModuleMethod(*this, object, name) != nullptr;
+  return FindMethod(*this, object, name) != nullptr || FindCollectionMethod(object, name) != nullptr || FindModuleMethod(*this, object, name) != nullptr;
 }
 
 absl::StatusOr<Value> Evaluator::Impl::CallPythonMethod(const Value& object, absl::string_view name, const CallArgs& args, Loc loc) {
-  MethodFunction method = FindMethod(*this, object, name);
-  if (BuiltinFunction of_module = method == nullptr ? FindModuleMethod(*this, object, name) : nullptr) {
+  BuiltinFunction of_module = FindCollectionMethod(object, name);
+  MethodFunction method = of_module == nullptr ? FindMethod(*this, object, name) : nullptr;
+  if (of_module == nullptr && method == nullptr) of_module = FindModuleMethod(*this, object, name);
+  if (of_module != nullptr) {
     CallArgs with_self = args;
     with_self.positional.insert(with_self.positional.begin(), object);
     return of_module(*this, with_self, loc);

@@ -272,6 +272,10 @@ absl::StatusOr<Value> Evaluator::Impl::Binary(Op op, const Value& x, const Value
                                           [&](const Value& item, bool as_repr) { return as_repr ? ToRepr(item, loc) : ToStr(item, loc); }));
     return Value::String(std::move(text));
   }
+  if (op == Op::kMul && (x.is(ValueKind::kString) || IsSequence(x)) && y.is(ValueKind::kInstance)) {
+    TILEVM_ASSIGN_OR_RETURN(const Value times, AsIndex(y, loc));
+    if (times.is(ValueKind::kInt)) return Repeat(x, times, loc);
+  }
   if (op == Op::kMul && (x.is(ValueKind::kString) || IsSequence(x)) && y_int) return Repeat(x, y, loc);
   if (op == Op::kMul && (y.is(ValueKind::kString) || IsSequence(y)) && x_int) return Repeat(y, x, loc);
   if (op == Op::kAdd && IsSequence(x) && x.kind() == y.kind()) {
@@ -288,6 +292,8 @@ absl::StatusOr<Value> Evaluator::Impl::Binary(Op op, const Value& x, const Value
                                              : nullptr;
     if (method != nullptr) return CallPythonMethod(x, method, CallArgs{{y}, {}}, loc);
   }
+  TILEVM_ASSIGN_OR_RETURN(std::optional<Value> counter, CombineCounters(*this, op, x, y, loc));
+  if (counter.has_value()) return *std::move(counter);
   if (op == Op::kBitOr && x.is(ValueKind::kDict) && y.is(ValueKind::kDict)) {
     Value merged = Value::Shared(ValueKind::kDict, std::make_shared<DictPayload>(*x.As<DictPayload>()));
     for (const auto& [key, value] : y.As<DictPayload>()->entries) TILEVM_RETURN_IF_ERROR(DictPut(merged, key, value, loc));
@@ -304,6 +310,10 @@ absl::StatusOr<bool> Evaluator::Impl::LessThan(const Value& x, const Value& y, L
 
 absl::StatusOr<bool> Evaluator::Impl::Equals(const Value& x, const Value& y, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckStack(loc));  // lists may be deep, or hold themselves
+  if ((x.is(ValueKind::kBuiltin) || y.is(ValueKind::kBuiltin)) && !Identical(x, y)) {
+    TILEVM_RETURN_IF_ERROR(CheckMeaning(x, loc));
+    TILEVM_RETURN_IF_ERROR(CheckMeaning(y, loc));
+  }
   if (x.is(ValueKind::kObject) || y.is(ValueKind::kObject)) {
     if (x.kind() != y.kind()) return false;
     if (x.payload() == y.payload()) return true;

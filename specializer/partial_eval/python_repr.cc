@@ -23,6 +23,7 @@ class Representation {
     switch (value.kind()) {
       case ValueKind::kTuple: case ValueKind::kList: case ValueKind::kDict: case ValueKind::kSet: case ValueKind::kInstance: break;
       default:
+        TILEVM_RETURN_IF_ERROR(impl_.CheckMeaning(value, loc_));
         text_ += IsTyped(value) ? impl_.NameOfType(value) : Repr(value);
         return absl::OkStatus();
     }
@@ -36,7 +37,7 @@ class Representation {
     switch (value.kind()) {
       case ValueKind::kTuple: return Tuple(*value.As<ItemsPayload>());
       case ValueKind::kList: return Items("[", value.items(), "]");
-      case ValueKind::kDict: return Dict(value.As<DictPayload>()->entries);
+      case ValueKind::kDict: return DictOfClass(value);
       case ValueKind::kSet: return Set(*value.As<SetPayload>());
       default: return Instance(value);
     }
@@ -79,6 +80,33 @@ class Representation {
       TILEVM_RETURN_IF_ERROR(Add(pairs[i].second));
     }
     text_ += "}";
+    return absl::OkStatus();
+  }
+  absl::Status DictOfClass(const Value& value) {
+    const auto* dict = value.As<DictPayload>();
+    if (dict->class_name.empty()) return Dict(dict->entries);
+    const Value holder = value;  // its parts may change it
+    if (dict->entries.empty() && dict->class_name != "defaultdict") {
+      absl::StrAppend(&text_, dict->class_name, "()");
+      return absl::OkStatus();
+    }
+    if (dict->class_name == "OrderedDict") {
+      std::vector<Value> pairs;
+      for (const auto& [key, item] : dict->entries) pairs.push_back(Value::Tuple({key, item}));
+      return Items("OrderedDict([", std::move(pairs), "])");
+    }
+    absl::StrAppend(&text_, dict->class_name, "(");
+    if (dict->class_name == "Counter") {  // the most common first
+      TILEVM_ASSIGN_OR_RETURN(const Value sorted, impl_.CallPythonMethod(holder, "most_common", {}, loc_));
+      PairTable entries;
+      for (const Value& pair : sorted.items()) entries.Append(pair.items()[0], pair.items()[1], 0);
+      TILEVM_RETURN_IF_ERROR(Dict(entries));
+    } else {
+      TILEVM_RETURN_IF_ERROR(Add(dict->factory));
+      text_ += ", ";
+      TILEVM_RETURN_IF_ERROR(Dict(dict->entries));
+    }
+    text_ += ")";
     return absl::OkStatus();
   }
   absl::Status Set(const SetPayload& set) {
@@ -157,6 +185,7 @@ absl::StatusOr<std::string> Evaluator::Impl::ToStr(const Value& value, Loc loc) 
     TILEVM_ASSIGN_OR_RETURN(const Value index, device->GetAttr(*self_, "index", loc));
     return index.absent_or_none() ? type.string() : absl::StrCat(type.string(), ":", Str(index));
   }
+  TILEVM_RETURN_IF_ERROR(CheckMeaning(value, loc));
   return Str(value);
 }
 

@@ -147,6 +147,7 @@ absl::StatusOr<Value> DefaultDict(Impl& impl, const CallArgs& args, Loc loc) {
   }
   TILEVM_ASSIGN_OR_RETURN(Value dict, Dict(impl, rest, loc));
   dict.As<DictPayload>()->factory = factory;
+  dict.As<DictPayload>()->class_name = "defaultdict";
   return dict;
 }
 
@@ -191,7 +192,7 @@ constexpr BuiltinRow kRows[] = {
     {"builtins.len", Len}, {"builtins.min", Min}, {"builtins.max", Max}, {"builtins.sum", Sum}, {"builtins.any", Any}, {"builtins.all", All},
     {"builtins.sorted", Sorted}, {"builtins.list", List}, {"builtins.tuple", Tuple}, {"builtins.set", Set<false>}, {"builtins.frozenset", Set<true>},
     {"builtins.dict", Dict}, {"builtins.slice", SliceBuiltin}, {"functools.reduce", Reduce}, {"collections.namedtuple", NamedTuple}, {"typing.NamedTuple", NamedTuple},
-    {"collections.OrderedDict", Dict}, {"collections.defaultdict", DefaultDict}, {"tilevm.generator", NewGeneratorBuiltin}, {"tilevm.yield", YieldBuiltin},
+    {"collections.defaultdict", DefaultDict}, {"tilevm.generator", NewGeneratorBuiltin}, {"tilevm.yield", YieldBuiltin},
     {"contextlib.contextmanager", ContextManagerBuiltin}, {"contextlib.suppress", SuppressBuiltin},
     {"contextlib.nullcontext", NullContextBuiltin},
 };

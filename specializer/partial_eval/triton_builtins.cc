@@ -197,7 +197,7 @@ absl::StatusOr<Value> MakeRange(Impl& impl, const CallArgs& args, absl::string_v
   if (bounds.size() == 3) range->step = bounds[2];
   if (range->step.absent_or_none()) range->step = Value::Int(1);
   for (Value* bound : {&range->start, &range->stop, &range->step}) {
-    *bound = Unboxed(*bound);
+    TILEVM_ASSIGN_OR_RETURN(*bound, impl.AsIndex(*bound, loc));
     if (bound->is(ValueKind::kBool)) *bound = Value::Int(bound->int_value());
     if (bound->is(ValueKind::kInt)) continue;
     if (bound->is_tensor() && !is_static) continue;
@@ -266,7 +266,7 @@ constexpr BuiltinRow kRows[] = {
     {"triton.runtime.autotuner.Config", Config}, {"triton.runtime.autotuner.autotune", Autotune}, {"triton.runtime.autotuner.heuristics", Heuristics},
     {"triton.cdiv", CDiv}, {"triton.next_power_of_2", NextPowerOf2}, {"triton.language.next_power_of_2", NextPowerOf2},
     {"triton.constexpr_function", ConstexprFunction}, {"triton.must_use_result", Identity}, {"triton.language.constexpr_function", ConstexprFunction},
-    {"tilevm.identity", Identity}, {"tilevm.imported", ImportedBuiltin}, {"tilevm.cell", CellBuiltin}, {"builtins.super", SuperBuiltin}, {"sys.exit", ExitBuiltin}, {"importlib.util.find_spec", FindSpecBuiltin},
+    {"tilevm.identity", Identity}, {"tilevm.imported", ImportedBuiltin}, {"tilevm.cell", CellBuiltin}, {"builtins.super", SuperBuiltin}, {"builtins.object.__new__", NewObjectBuiltin}, {"sys.exit", ExitBuiltin}, {"importlib.util.find_spec", FindSpecBuiltin},
     {"builtins.exit", ExitBuiltin}, {"builtins.quit", ExitBuiltin}, {"triton.language.constexpr", Constexpr}, {"triton.language._log2", Log2}, {"triton.language.log2_int", Log2},
     {"builtins.range", PlainRange}, {"triton.language.range", TritonRange}, {"triton.language.static_range", StaticRange},
     {"triton.language.pointer_type", PointerType}, {"triton.language.block_type", BlockType}, {"triton.language.get_int_dtype", IntDType},

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -275,10 +276,11 @@ class PairTable {
 
 struct DictPayload : Payload {
   DictPayload() = default;
-  DictPayload(const DictPayload& other) : Payload(other), entries(other.entries), factory(other.factory) { Recount(); }
+  DictPayload(const DictPayload& other) : Payload(other), entries(other.entries), factory(other.factory), class_name(other.class_name) { Recount(); }
   void Recount() { Charge(entries.bytes()); }
   PairTable entries;
   Value factory;  // collections.defaultdict: called for a key that is missing
+  std::string class_name;  // "defaultdict", "OrderedDict", "Counter"; else ""
 };
 struct SetPayload : Payload {
   SetPayload() = default;
@@ -369,6 +371,7 @@ struct HostObject : Payload {
   virtual absl::Status SetItem(Evaluator& evaluator, const Value& subscript, const Value& value, Loc loc);
   virtual absl::StatusOr<bool> Truth(Evaluator& evaluator, Loc loc);
   virtual absl::StatusOr<int64_t> Length(Evaluator& evaluator, Loc loc);
+  virtual std::optional<absl::int128> AsInteger() const { return std::nullopt; }  // what __index__ gives; nullopt: it is no integer
   virtual std::string Repr() const;  // "<type_name>"
   virtual uint64_t Hash() const { return HashMix(0, reinterpret_cast<uintptr_t>(this)); }
 };

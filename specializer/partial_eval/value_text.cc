@@ -26,7 +26,10 @@ std::string TypeName(const Value& value, const ir::Kernel* kernel) {
       return name.empty() ? "tuple" : name;
     }
     case ValueKind::kList: return "list";
-    case ValueKind::kDict: return "dict";
+    case ValueKind::kDict: {
+      const std::string& name = value.As<DictPayload>()->class_name;
+      return name.empty() ? "dict" : name;
+    }
     case ValueKind::kSet: return value.As<SetPayload>()->frozen ? "frozenset" : "set";
     case ValueKind::kRange: return "range";
     case ValueKind::kSlice: return "slice";

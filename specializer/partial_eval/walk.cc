@@ -207,6 +207,7 @@ absl::Status Evaluator::Impl::RunInst(Frame& frame, const isa::Inst& inst, std::
   switch (inst.op) {
     case Op::kConst: {
       Value value = ConstantValue(inst.imm);
+      if (frame.kernel && value.is(ValueKind::kBuiltin)) TILEVM_RETURN_IF_ERROR(CheckSpelling(value.string(), inst.loc));
       if (value.is(ValueKind::kBuiltin) && (!frame.kernel || absl::StartsWith(value.string(), "unit:"))) {
         TILEVM_ASSIGN_OR_RETURN(value, ImportedValue(value.string(), inst.loc));
         if (frame.kernel) {
@@ -324,7 +325,13 @@ absl::Status Evaluator::Impl::RunInst(Frame& frame, const isa::Inst& inst, std::
     case Op::kIs: case Op::kIsNot: {
       TILEVM_ASSIGN_OR_RETURN(Value x, read(0));
       TILEVM_ASSIGN_OR_RETURN(Value y, read(1));
-      return define(Value::Bool(Identical(x, y) == (inst.op == Op::kIs)));
+      const bool same = Identical(x, y);
+      const bool decided = same || (IsListed(x) && !y.is(ValueKind::kBuiltin)) || (IsListed(y) && !x.is(ValueKind::kBuiltin));
+      if (!decided) {
+        TILEVM_RETURN_IF_ERROR(CheckMeaning(x, inst.loc));
+        TILEVM_RETURN_IF_ERROR(CheckMeaning(y, inst.loc));
+      }
+      return define(Value::Bool(same == (inst.op == Op::kIs)));
     }
     case Op::kIn: case Op::kNotIn: {
       TILEVM_ASSIGN_OR_RETURN(Value item, read(0));

@@ -105,6 +105,17 @@ says out "sound"
 
 check "host function" 0 "$tilevm" run "$examples/fused_softmax.py" softmax "x=randn(37, 100, seed=3)" -o y.npy
 says out "result = f32[37, 100]:"
+cat >pair.py <<'PY'
+import torch
+def pair(x):
+    return x + 1, x * 2
+PY
+check "two results into one file" 1 "$tilevm" run pair.py pair 'x=ones(3)' -o one.npy
+says err "pair gave 2 results, -o names 1: -o FILE once for each, or -o 'result[0]=FILE' for one of them"
+absent one.npy
+check "two results" 0 "$tilevm" run pair.py pair 'x=ones(3)' -o first.npy -o second.npy
+check "one of two results" 0 "$tilevm" run pair.py pair 'x=ones(3)' -o 'result[1]=again.npy'
+same second.npy again.npy
 check "only definitions" 0 "$tilevm" run "$examples/fused_softmax.py"
 says out "host function  softmax"
 check stats 0 "$tilevm" run "$examples/vector_add.py" add_kernel "${kernel_args[@]}" --grid "$grid" --stats

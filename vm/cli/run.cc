@@ -197,11 +197,17 @@ class Runner {
       const bool several = result.is(ValueKind::kTuple) || result.is(ValueKind::kList);
       const std::vector<Value> results = several ? result.items().ToVector() : std::vector<Value>{result};
       for (size_t i = 0; i < results.size(); ++i) report_.values.emplace_back(several ? absl::StrCat("result[", i, "]") : "result", results[i]);
-      if (result_paths_.size() > results.size())
-        return absl::InvalidArgumentError(absl::StrCat(name, " gave ", results.size(), " results, -o names ", result_paths_.size()));
+      if (!result_paths_.empty() && result_paths_.size() != results.size())
+        return absl::InvalidArgumentError(absl::StrCat(name, " gave ", results.size(), results.size() == 1 ? " result" : " results", ", -o names ",
+                                                       result_paths_.size(), ": -o FILE once for each, or -o 'result[0]=FILE' for one of them"));
       for (size_t i = 0; i < result_paths_.size(); ++i) TILEVM_RETURN_IF_ERROR(SaveTensor(results[i], result_paths_[i]));
     }
     for (const auto& [argument, path] : argument_paths_) {
+      const auto result = std::find_if(report_.values.begin(), report_.values.end(), [&](const auto& shown) { return shown.first == argument; });
+      if (result != report_.values.end() && absl::StartsWith(argument, "result")) {
+        TILEVM_RETURN_IF_ERROR(SaveTensor(result->second, path));
+        continue;
+      }
       const auto it = std::find_if(values_.begin(), values_.end(), [&](const NamedValue& v) { return v.name == argument; });
       if (it == values_.end()) return Wrong(absl::StrCat("-o ", argument, "=", path, ": no argument ", argument, " is given"));
       TILEVM_RETURN_IF_ERROR(SaveTensor(it->value, path));
@@ -258,7 +264,8 @@ CLI::App* AddVerb(CLI::App& app, const char* name, const char* text, const std::
   verb->add_option("FILE", flags->file, "Triton source (.py), assembly (.tasm) or bytecode (.tbc)")->required();
   verb->add_option("FUNCTION", flags->rest, "a function of the file and its arguments: name=1024, name=f16, name=@x.npy, name='randn(128, 1000, f16, seed=1)'");
   verb->add_option("--grid", flags->grid, "programs to launch a kernel with: 'cdiv(n, BLOCK), 1'");
-  verb->add_option("-o,--output", flags->outputs, "NAME=FILE.npy saves an argument after the run, FILE.npy what the host function returns")
+  verb->add_option("-o,--output", flags->outputs, 
+                   "NAME=FILE.npy saves an argument after the run, FILE.npy what the host function returns (once for each tensor, or 'result[1]=FILE.npy')")
       ->check(HasName)
       ->allow_extra_args(false);
   AddDeviceFlags(*verb, flags->device);

@@ -85,6 +85,11 @@ absl::StatusOr<Keywords> ConfigKeywords(Evaluator& evaluator, const Value& confi
   return keywords;
 }
 
+// Every configuration sets num_warps, num_stages and num_ctas, if only to their defaults.
+absl::Status Twice(const isa::Function& function, absl::string_view name, Loc loc) {
+  return InvalidAt(loc, "TypeError: ", function.name, "() got multiple values for keyword argument '", name, "': it is passed, and autotune sets it");
+}
+
 std::string Describe(const Keywords& keywords) {
   std::string text;
   for (const auto& [name, value] : keywords) absl::StrAppend(&text, text.empty() ? "" : ", ", name, "=", specializer::Repr(value));
@@ -180,12 +185,17 @@ absl::StatusOr<std::vector<Variant>> ApplyWrappers(Evaluator& evaluator, const V
       TILEVM_ASSIGN_OR_RETURN(Keywords keywords, ConfigKeywords(evaluator, config, loc));
       TILEVM_ASSIGN_OR_RETURN(Value kwargs, evaluator.GetAttr(config, "kwargs", loc));
       for (const auto& [name, value] : kwargs.As<DictPayload>()->entries) {
-        if (IsPassed(*function, base.call, name.string())) {
-          return InvalidAt(loc, "ValueError: ", function->name, ": conflicting meta-parameters: ", name.string(), " is passed, and is a name that autotune sets");
-        }
+        if (!IsPassed(*function, base.call, name.string())) continue;
+        // With one configuration nothing is compared: the call has the argument twice.
+        const bool by_name = std::any_of(base.call.keyword.begin(), base.call.keyword.end(), [&](const auto& k) { return k.first == name.string(); });
+        if (configs.size() == 1 || !by_name) return Twice(*function, name.string(), loc);
+        return InvalidAt(loc, "ValueError: Conflicting meta-parameters: ", name.string(), ". Make sure that you don't re-define auto-tuned symbols. (",
+                         function->name, "'s configurations set it)");
       }
       for (const auto& [name, value] : keywords) {
-        // Options given at the launch stay behind those of the configuration, as in Triton.
+        for (const auto& [given, old] : base.call.keyword) {
+          if (given == name) return Twice(*function, name, loc);
+        }
         SetKeyword(v.call, name, value);
       }
       v.config = keywords.empty() ? "default" : Describe(keywords);
@@ -196,7 +206,10 @@ absl::StatusOr<std::vector<Variant>> ApplyWrappers(Evaluator& evaluator, const V
       v.chosen = config;
       variants.push_back(std::move(v));
     }
-    if (variants.empty()) {  // autotune without configurations launches with what is given
+    if (variants.empty()) {  // autotune without configurations has one of defaults
+      for (absl::string_view option : {"num_warps", "num_stages", "num_ctas"}) {
+        if (IsPassed(*function, base.call, option)) return Twice(*function, option, loc);
+      }
       variants.push_back(base);
       variants[0].config = "default";
     }

@@ -81,4 +81,13 @@ absl::StatusOr<Value> HostWorld::BuiltinValue(Evaluator& evaluator, absl::string
   return UnimplementedAt(loc, "'", path, "' is not available here: only torch, triton and a few modules of Python are known");
 }
 
+const Value& HostWorld::environment() {
+  if (environment_.absent()) environment_ = specializer::MakeDict({});
+  return environment_;
+}
+
+specializer::OutsideName HostWorld::LookUpName(absl::string_view path) {
+  return absl::ConsumePrefix(&path, "torch.") ? LookUpTorchName(path) : specializer::OutsideName{};
+}
+
 }  // namespace tilevm::vm::host

@@ -73,6 +73,7 @@ class HostWorld : public specializer::Host {
 
   absl::StatusOr<Value> CallBuiltin(Evaluator& evaluator, absl::string_view path, const CallArgs& args, Loc loc) override;
   absl::StatusOr<Value> BuiltinValue(Evaluator& evaluator, absl::string_view path, Loc loc) override;
+  specializer::OutsideName LookUpName(absl::string_view path) override;
   absl::StatusOr<Value> Launch(Evaluator& evaluator, const Value& kernel, const Value& grid, const CallArgs& args, Loc loc) override;
   void Print(absl::string_view line) override;
 
@@ -105,6 +106,8 @@ class HostWorld : public specializer::Host {
   void Record(TuneRecord record) { tuned_.push_back(std::move(record)); }
   // Checks of the program that passed: "assert_close", "allclose".
   std::map<std::string, int>& checks() { return checks_; }
+  // os.environ, a dict. It begins empty: what a file does depends on it and its arguments alone.
+  const Value& environment();
   const std::map<std::string, int>& checks() const { return checks_; }
 
  private:
@@ -121,6 +124,7 @@ class HostWorld : public specializer::Host {
   std::vector<std::string> reports_, notes_;
   int64_t reports_dropped_ = 0;
   std::map<std::string, int> checks_;
+  Value environment_;
   struct Addressed {  // by data_ptr()
     std::weak_ptr<Storage> storage;
     DType dtype = DType::kU8;  // of the tensor that was asked

@@ -448,7 +448,10 @@ std::optional<Value> PythonModuleValue(Evaluator& evaluator, absl::string_view p
   if (path == "os.name") return Value::String("posix");
   if (path == "sys.platform") return Value::String("linux");
   if (path == "sys.maxsize") return Value::Int(std::numeric_limits<int64_t>::max());
-  if (path == "sys.version_info") return Value::Tuple({Value::Int(3), Value::Int(11), Value::Int(0)});
+  if (path == "sys.version_info") {
+    return specializer::MakeNamedTuple("sys.version_info", {"major", "minor", "micro", "releaselevel", "serial"},
+                                       {Value::Int(3), Value::Int(11), Value::Int(0), Value::String("final"), Value::Int(0)});
+  }
   if (path == "os.pardir" || path == "os.path.pardir") return Value::String("..");
   if (path == "os.curdir") return Value::String(".");
   if (path == "sys.path") return Value::List({});  // imports are found beside the file and in -I folders

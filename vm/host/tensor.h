@@ -145,6 +145,7 @@ class HostTensor : public specializer::HostObject, public std::enable_shared_fro
   absl::Status SetItem(Evaluator& evaluator, const Value& subscript, const Value& value, Loc loc) override;
   absl::StatusOr<bool> Truth(Evaluator& evaluator, Loc loc) override;
   absl::StatusOr<int64_t> Length(Evaluator& evaluator, Loc loc) override;
+  std::optional<absl::int128> AsInteger() const override;
   std::string Repr() const override;
 
  private:

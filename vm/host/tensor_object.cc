@@ -331,6 +331,11 @@ absl::StatusOr<int64_t> HostTensor::Length(Evaluator&, Loc loc) {
   return tensor.shape[0];
 }
 
+std::optional<absl::int128> HostTensor::AsInteger() const {
+  if (tensor.numel() != 1 || isa::IsFloat(tensor.dtype)) return std::nullopt;
+  return ElementAt(tensor, 0).int_value();
+}
+
 std::string HostTensor::Repr() const { return FormatTensor(tensor); }
 
 }  // namespace tilevm::vm::host

@@ -81,6 +81,10 @@ const HostOp* FindTensorMethod(absl::string_view name) {
   return it == TheIndex().methods.end() ? nullptr : it->second;
 }
 
+void ForEachTorchName(absl::FunctionRef<void(absl::string_view)> visit) {
+  for (const auto& [name, op] : TheIndex().functions) visit(name);
+}
+
 bool IsTorchNamespace(absl::string_view path) { return TheIndex().namespaces.contains(path); }
 
 absl::StatusOr<Value> CallHostOp(Evaluator& evaluator, const HostOp& op, absl::string_view shown, const Value& self, const CallArgs& args, Loc loc) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "vm/host/tensor.h"
 
@@ -79,6 +80,9 @@ const HostOp* FindTorchFunction(absl::string_view path);
 const HostOp* FindTensorMethod(absl::string_view name);
 // True if some function lies below it: "cuda", "nn.functional".
 bool IsTorchNamespace(absl::string_view path);
+// torch_names.cc: is it a name of torch at all? path is without "torch.".
+specializer::OutsideName LookUpTorchName(absl::string_view path);
+void ForEachTorchName(absl::FunctionRef<void(absl::string_view)> visit);  // the functions of the table
 
 // self: the tensor whose method it is, or absent. shown: the name in messages.
 absl::StatusOr<Value> CallHostOp(Evaluator& evaluator, const HostOp& op, absl::string_view shown, const Value& self, const CallArgs& args, Loc loc);

@@ -114,8 +114,10 @@ absl::StatusOr<Value> Target(const PathCall& call) {
   return Record::Make("GPUTarget", absl::StrCat("GPUTarget(backend='cuda', arch=", arch, ", warp_size=32)"),
                       {{"backend", Value::String("cuda")}, {"arch", Value::Int(arch)}, {"warp_size", Value::Int(32)}});
 }
-absl::StatusOr<Value> EnvironmentDefault(const PathCall& call) {  // a kernel sees no environment
+absl::StatusOr<Value> EnvironmentDefault(const PathCall& call) {  // os.getenv
   const Value otherwise = call.Arg(1, "default");
+  const Value* value = specializer::DictFind(*World(call.evaluator).environment().As<specializer::DictPayload>(), call.Arg(0, "key"));
+  if (value != nullptr) return *value;
   return otherwise.absent() ? Value::None() : otherwise;
 }
 absl::StatusOr<Value> MakeVersion(const PathCall& call) {
@@ -296,7 +298,6 @@ const absl::flat_hash_map<absl::string_view, PathFunction>& Functions() {
       {"triton._C.libtriton.nvidia.cublas.CublasLt", MakeCublasLt},
       {"triton.tools.tensor_descriptor.TensorDescriptor", Descriptor},
       {"triton.tools.tensor_descriptor.TensorDescriptor.from_tensor", Descriptor},
-      {"os.environ.get", EnvironmentDefault},
       {"os.getenv", EnvironmentDefault},
       {"warnings.warn", Nothing},
       {"warnings.filterwarnings", Nothing},
@@ -328,8 +329,7 @@ absl::StatusOr<std::optional<Value>> TritonValue(Evaluator& evaluator, absl::str
     const std::shared_ptr<DeviceRunner>& device = World(evaluator).options().device;
     return std::optional<Value>(Value::Int(device == nullptr ? 232448 : device->facts().smem_per_block));
   }
-  // Kernel files see an empty environment: what a file does depends on it and its arguments alone.
-  if (path == "os.environ") return std::optional<Value>(specializer::MakeDict({}));
+  if (path == "os.environ") return std::optional<Value>(World(evaluator).environment());
   // A function, or a namespace that functions lie below.
   for (const auto& [name, function] : Functions()) {
     if (name == path || (absl::StartsWith(name, path) && name[path.size()] == '.')) return std::optional<Value>(Value::Builtin(std::string(path)));
