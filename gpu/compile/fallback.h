@@ -2,7 +2,8 @@
 //
 // Products that run on while other work is done need their accumulators, fragments and what that work holds all at once. Where that is more than a thread has,
 // ptxas spills, and it lets wgmma products wait for each other (warnings C7510, C7512): such a variant loses to a plainer one. So variants are tried in turn:
-// all liberties, at most three merged programs, none, no products that overlap other work, no wgmma. The first clean one is taken; if none is, the least bad.
+// all liberties, at most three merged programs, none and no copies by a warpgroup of its own, no products that overlap other work, no wgmma. The first clean one is
+// taken; if none is, the least bad.
 #ifndef TILEVM_GPU_COMPILE_FALLBACK_H_
 #define TILEVM_GPU_COMPILE_FALLBACK_H_
 
@@ -32,6 +33,7 @@ absl::StatusOr<T> BestVariant(const GenerateOptions& options, Generator generate
     GenerateOptions variant = options;
     if (level == 1) variant.merged = std::min(options.merged, 3);
     variant.promises.many = options.promises.many && level < 2;
+    variant.threads = options.threads && level < 2;
     variant.overlap = options.overlap && level < 3;
     variant.wgmma = options.wgmma && level < 4;
     absl::StatusOr<Emitted> emitted = generate(variant);

@@ -131,9 +131,9 @@ uint32_t SameRegisters(const layout::LayoutKernel& kernel, const analysis::AxisF
   return same;
 }
 
-// boxes: for a split into roles; null for none.
+// split: into roles, if it can be; boxes: for that, null for none.
 pipeline::Schedule ScheduleOf(const layout::LayoutKernel& kernel, const analysis::Accesses& accesses, const Target& target, const GenerateOptions& options,
-                              const analysis::Boxes* boxes = nullptr, int64_t scratch = 0) {
+                              bool split = false, const analysis::Boxes* boxes = nullptr, int64_t scratch = 0) {
   pipeline::ScheduleOptions how;
   how.max_smem = target.max_smem_per_block;
   how.wgmma = target.number == 90 && options.wgmma;
@@ -143,14 +143,17 @@ pipeline::Schedule ScheduleOf(const layout::LayoutKernel& kernel, const analysis
   how.turn = options.promises.turn;
   for (;; how.rows = false) {
     pipeline::Schedule schedule = pipeline::MakeSchedule(kernel, how);
-    if (boxes == nullptr) return schedule;
+    if (!split) return schedule;
     const int num_warps = kernel.kernel.options.num_warps;
-    schedule.why_no_roles = pipeline::AssignRoles(
-        kernel, {boxes, target.max_smem_per_block, scratch, num_warps, options.promises.box_stores, !options.few_programs, options.promises.many ? options.merged : 1}, &schedule);
+    schedule.why_no_roles = pipeline::AssignRoles(kernel, {boxes, target.max_smem_per_block, scratch, num_warps, options.promises.box_stores, !options.few_programs,
+                                                           options.promises.many ? options.merged : 1, options.threads, options.promises.no_alias}, &schedule);
     if (schedule.roles.groups > 0 || !how.rows) return schedule;  // what the producer needs for rows may be what it cannot know
   }
 }
 
+bool MaySplit(const layout::LayoutKernel& kernel, const Target& target, const GenerateOptions& options) {
+  return target.number == 90 && options.wgmma && !kernel.kernel.options.debug;
+}
 // Only where the copies may run ahead of everything that the kernel writes.
 std::unique_ptr<analysis::Boxes> BoxesOf(const layout::LayoutKernel& kernel, const Target& target, const GenerateOptions& options) {
   if (target.number != 90 || !options.promises.boxes || !options.promises.no_alias || kernel.kernel.options.debug) return nullptr;
@@ -198,7 +201,7 @@ absl::StatusOr<layout::LayoutKernel> LayOut(const ir::Kernel& given, const Targe
   if (mostly_wgmma(ScheduleOf(laid_out, laid_out_accesses, target, options))) return laid_out;
   // Boxes of arrays may lie as wgmma needs them where the arrays do not.
   if (const std::unique_ptr<analysis::Boxes> boxes = BoxesOf(laid_out, target, options)) {
-    const pipeline::Schedule split = ScheduleOf(laid_out, laid_out_accesses, target, options, boxes.get());
+    const pipeline::Schedule split = ScheduleOf(laid_out, laid_out_accesses, target, options, true, boxes.get());
     if (split.roles.groups > 0 && mostly_wgmma(split)) return laid_out;
   }
   layouts.warpgroups = false;
@@ -208,8 +211,9 @@ absl::StatusOr<layout::LayoutKernel> LayOut(const ir::Kernel& given, const Targe
 
 pipeline::Schedule Plan(const layout::LayoutKernel& kernel, const Target& target, const GenerateOptions& options) {
   const analysis::Accesses accesses(kernel.kernel, {.trust_signs = options.promises.trust_signs});
-  if (const std::unique_ptr<analysis::Boxes> boxes = BoxesOf(kernel, target, options)) {
-    pipeline::Schedule schedule = ScheduleOf(kernel, accesses, target, options, boxes.get());
+  if (MaySplit(kernel, target, options)) {
+    const std::unique_ptr<analysis::Boxes> boxes = BoxesOf(kernel, target, options);
+    pipeline::Schedule schedule = ScheduleOf(kernel, accesses, target, options, true, boxes.get());
     if (schedule.roles.groups > 0) return schedule;
     pipeline::Schedule whole = ScheduleOf(kernel, accesses, target, options);
     whole.why_no_roles = schedule.why_no_roles;
@@ -234,10 +238,9 @@ absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& t
   emit.same_registers = [&](ir::ValueId id) { return SameRegisters(kernel, accesses.facts(), id); };
   // A split kernel whose other shared memory does not fit beside the rings gets shorter rings.
   int64_t scratch = 0;
-  for (int attempt = 0; attempt < 3; ++attempt) {
+  for (int attempt = 0; attempt < 3 && MaySplit(kernel, target, options); ++attempt) {
     const std::unique_ptr<analysis::Boxes> boxes = BoxesOf(kernel, target, options);
-    if (boxes == nullptr) break;
-    const pipeline::Schedule schedule = ScheduleOf(kernel, accesses, target, options, boxes.get(), scratch);
+    const pipeline::Schedule schedule = ScheduleOf(kernel, accesses, target, options, true, boxes.get(), scratch);
     if (schedule.roles.groups == 0) break;
     emit.schedule = &schedule;
     emit.boxes = boxes.get();

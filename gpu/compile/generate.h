@@ -51,6 +51,7 @@ struct GenerateOptions {
   bool overlap = true;       // products may run on under other work
   bool wgmma = true;         // where the target has it
   int merged = 4;            // programs that share a CTA, at most
+  bool threads = true;       // a warpgroup of its own may copy what is no box (specializer/pipeline/roles.h)
   bool few_programs = false; // no more than multiprocessors: each CTA may have one for itself
 };
 

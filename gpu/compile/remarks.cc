@@ -103,6 +103,10 @@ class Writer {
     const pipeline::Copy* copy = schedule_.CopyOf(op.results[0]);
     if (copy != nullptr && schedule_.roles.groups > 0 && copy->ring >= 0) {
       const pipeline::Ring& ring = schedule_.roles.rings[static_cast<size_t>(copy->ring)];
+      if (copy->by_threads) {
+        return absl::StrCat("copied by cp.async, by a warpgroup of its own, ", copy->vector * isa::StorageBytes(TypeOf(copy->value).elem), " bytes at a time",
+                            accesses_.IsGuessed(op) ? kWhereAligned : "", ", ", ring.stages, " slots; no tensor map: ", copy->why_no_box);
+      }
       return absl::StrCat("copied by tensor maps, by a warp of its own, ", ring.stages, ring.stages == 1 ? " slot" : " slots", ring.kept ? ", once for a program" : "");
     }
     if (copy != nullptr) {

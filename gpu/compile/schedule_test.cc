@@ -234,9 +234,19 @@ def kernel(sizes, addresses, c, BM: tl.constexpr, BN: tl.constexpr, BK: tl.const
     tl.store(to + m[:, None] * ldb + n[None, :], acc.to(tl.float16))
 )",
                                          "*i32/16 *i64/16 *f16/16 =128 =128 =64", 8);
-  absl::StatusOr<Emitted> emitted = Generate(kernel, *TargetOf("sm_90a"), {});
+  GenerateOptions options;
+  options.threads = false;
+  absl::StatusOr<Emitted> emitted = Generate(kernel, *TargetOf("sm_90a"), options);
   ASSERT_TRUE(emitted.ok()) << emitted.status();
   for (const char* expected : {"copy_async<16>", "copy_guessed<16>", "store_guessed<8, 0, 0>", "hand_out(40, "}) {
+    EXPECT_NE(emitted->text.find(expected), std::string::npos) << expected << "\n" << emitted->text;
+  }
+  // A warpgroup of its own copies; the store may be to what it has read.
+  emitted = Generate(kernel, *TargetOf("sm_90a"), {});
+  ASSERT_TRUE(emitted.ok()) << emitted.status();
+  EXPECT_EQ(emitted->threads, 384);
+  EXPECT_TRUE(emitted->slice.empty());
+  for (const char* expected : {"32768, true> ring0", "ring0.init(2, 128)", "copy_async<16>(ring0.address()", "ring0.copies_started();", "told.pass();", "told.before();", "told.after();"}) {
     EXPECT_NE(emitted->text.find(expected), std::string::npos) << expected << "\n" << emitted->text;
   }
 }

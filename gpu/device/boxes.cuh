@@ -32,16 +32,17 @@ TV_DEV void barrier_wait(u32 barrier, u32 parity) {
   while (!barrier_passed(barrier, parity)) {}
 }
 
-template <u32 Stages, u32 SlotBytes>
+// Threads: cp.async of a whole warpgroup fills it too; each thread arrives when its copies have.
+template <u32 Stages, u32 SlotBytes, bool Threads = false>
 struct Ring {
   u32 slots, barriers;  // addresses of the first slot and of the first full barrier
   u32 slot = 0, round = 0;
   u32 oldest = 0, held = 0;  // slots that a consumer has not released yet
 
   TV_DEV Ring(u32 slots, u32 barriers) : slots(slots), barriers(barriers) {}
-  TV_DEV void init(u32 consumers) const {
+  TV_DEV void init(u32 consumers, u32 arrivals = 1) const {
     for (u32 i = 0; i < Stages; ++i) {
-      barrier_init(barriers + 8 * i, 1);
+      barrier_init(barriers + 8 * i, arrivals);
       barrier_init(barriers + 8 * (Stages + i), consumers);
     }
   }
@@ -58,10 +59,13 @@ struct Ring {
   // The producer's side; the first round finds all slots empty.
   TV_DEV void wait_empty() const { barrier_wait(empty(), round ^ 1); }
   TV_DEV void expect(u32 bytes) const { barrier_expect(full(), bytes); }
+  // This thread's cp.async so far belong to the slot.
+  TV_DEV void copies_started() const { asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(full()) : "memory"); }
 
   // The consumer's side.
   TV_DEV void wait_full() {
     barrier_wait(full(), round);
+    if (Threads) fence_shared();  // the tensor cores read by another way than cp.async wrote
     ++held;
   }
   // The oldest slot that is held, if more than `Keep` are; by the threads for which `by` holds.
@@ -141,6 +145,38 @@ template <int N>
 TV_DEV void fewer_registers() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N)); }
 template <int N>
 TV_DEV void more_registers() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(N)); }
+
+// Stores to memory that the producer reads: both sides pass them in the program's order. Two numbers in shared memory that only grow, by one for each warp (of a
+// producer of one thread: by one): how far the producer has read, and how far the consumers have written.
+//
+//   producer:  pass()                consumer:  before(); the store; after()
+template <u32 ProducerWarps, u32 ConsumerWarps>
+struct Told {
+  u32 address, read = 0, written = 0;
+  TV_DEV Told(u32 address) : address(address) {}
+  TV_DEV void init() const { asm volatile("st.shared.v2.u32 [%0], {%1, %1};" ::"r"(address), "r"(0) : "memory"); }
+  static TV_DEV void add(u32 to) { asm volatile("red.release.cta.shared::cta.add.u32 [%0], 1;" ::"r"(to) : "memory"); }
+  static TV_DEV void wait(u32 at, u32 least) {
+    u32 now;
+    do {
+      asm volatile("ld.acquire.cta.shared::cta.u32 %0, [%1];" : "=r"(now) : "r"(at) : "memory");
+    } while (static_cast<i32>(now - least) < 0);
+  }
+  TV_DEV void pass() {
+    if (ProducerWarps > 1) __syncwarp();
+    if (ProducerWarps == 1 || (threadIdx.x & 31) == 0) add(address);
+    written += ConsumerWarps;
+    wait(address + 4, written);
+  }
+  TV_DEV void before() {
+    read += ProducerWarps;
+    wait(address, read);
+  }
+  TV_DEV void after() const {
+    __syncwarp();
+    if ((threadIdx.x & 31) == 0) add(address + 4);
+  }
+};
 
 // Of the 128 threads of this warpgroup. Barrier 0 is the whole CTA's, 1 the consumers'.
 TV_DEV void group_barrier() { asm volatile("bar.sync %0, 128;" ::"r"(2 + (threadIdx.x >> 7)) : "memory"); }

@@ -33,7 +33,7 @@ absl::Status Printer::PrintRegion(const ir::Region& region, const ir::Op* owner)
   if (overlaps) OrderOverlap(order);
   size_t gathered = 0;  // ops up to here have been looked at
   for (size_t i = 0; i < order.size(); ++i) {
-    if (!HasRoles() && i >= gathered && IsHandedOut(*order[i])) {
+    if (i >= gathered && IsHandedOut(*order[i])) {
       std::vector<const ir::Op*> loads;
       const size_t first = GatherScalarLoads(order, i, &loads);
       gathered = i + first + 1;
@@ -51,7 +51,16 @@ absl::Status Printer::PrintRegion(const ir::Region& region, const ir::Op* owner)
     if (consumed_ != nullptr && plan == consumed_) TakeRings(*op);
     const bool early = overlaps && op->op == isa::Op::kDot && plan->overlap->IsEarly(op->results[0]);
     if (early && op->results[0] == plan->overlap->early.front()) TakeTurn(true);
+    const bool told = HasRoles() && roles().told.count(op) != 0;
+    if (told) {
+      Flush();
+      Line("told.before();");
+    }
     TILEVM_RETURN_IF_ERROR(PrintOp(*op, owner, region));
+    if (told) {
+      Flush();
+      Line("told.after();");
+    }
     if (early && op->results[0] == plan->overlap->early.back()) TakeTurn(false);
     if (!HasRoles()) continue;
     if (auto done = roles().done_after.find(op); done != roles().done_after.end()) {

@@ -23,10 +23,10 @@ bool IsReserved(const std::string& name) {
       "exp", "log", "sin", "cos", "sqrt", "abs", "add", "sub", "mul", "load", "store", "where", "cast", "map", "pack", "reduce", "arange", "splat", "zeros",
       "round", "floor", "ceil", "tan", "erf", "lt", "le", "gt", "ge", "eq", "ne", "neg", "mod", "fma", "min", "max", "index", "tv", "barrier", "packed",
       "f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "same", "pick", "number", "stored", "shuffle", "join", "constant",
-      "relabel", "convert", "maximum", "minimum", "exp2", "log2", "tanh", "rsqrt", "invert", "bitcast", "program", "programs", "deal", "deals", "dealer", "member", "other", "others", "count", "left", "grid_x", "grid_y", "grid_z", "fragment", "mma", "r", "i", "wide", "y0", "y1", "yn", "j0", "j1", "jn"};
+      "relabel", "convert", "maximum", "minimum", "exp2", "log2", "tanh", "rsqrt", "invert", "bitcast", "program", "programs", "deal", "deals", "dealer", "told", "member", "other", "others", "count", "left", "grid_x", "grid_y", "grid_z", "fragment", "mma", "r", "i", "wide", "y0", "y1", "yn", "j0", "j1", "jn"};
   // What the emitter numbers: ring0, b12, words3_0.
   static const auto* const kNumbered = new std::set<std::string>{
-      "a", "add", "b", "before", "changed", "copies", "drained", "first", "go", "group", "inverse", "kind", "late", "left", "map", "mapped", "most", "none", "old",
+      "a", "add", "b", "before", "changed", "copies", "drained", "first", "go", "group", "inverse", "kind", "late", "left", "low", "map", "mapped", "most", "none", "old",
       "part", "place", "put", "quotients", "record", "reduced", "ring", "scalar", "slot", "take", "trips", "words", "work"};
   const size_t digits = name.find_first_of("0123456789");
   if (digits != std::string::npos && kNumbered->count(name.substr(0, digits)) != 0) return true;
@@ -130,7 +130,7 @@ absl::StatusOr<Emitted> Printer::Run() {
   out.smem_buffers = smem_buffers_;
   out.smem_loc = smem_loc_;
   if (HasRoles()) {
-    out.slice = options_.boxes->slice();
+    if (options_.boxes != nullptr) out.slice = options_.boxes->slice();
     out.persistent = roles().persistent;
     out.programs = roles().programs;
     out.dealt = roles().dealt;

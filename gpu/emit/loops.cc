@@ -305,7 +305,7 @@ void Printer::EndScope(size_t mark) {
 }
 
 void Printer::AddToGroup(const ir::Op& op, GroupKind kind, ir::ValueId tile, int64_t vector) {
-  const int layout = lk_.layout_of[tile];
+  const int layout = at().layout_of[tile];
   if (group_.kind != kind || group_.layout != layout || group_.vector != vector) Flush();
   group_.kind = kind;
   group_.layout = layout;
@@ -365,7 +365,7 @@ void Printer::Flush() {
     std::map<ir::ValueId, std::string> locals;
     const bool one = IsUniform(op->operands[1]);  // divisor for all registers
     if (one) Line(quotients, ".by(", Register(op->operands[1], locals), ");");
-    if (!one || looks) OpenRegisterLoop(lk_.layouts[group.layout].register_count(), 1);
+    if (!one || looks) OpenRegisterLoop(at().layouts[group.layout].register_count(), 1);
     if (looks) Line(quotients, ".look(", Register(op->operands[0], locals), ");");
     if (!one) Line(quotients, ".by(", Register(op->operands[1], locals), ");");
     if (!one || looks) CloseRegisterLoop();
@@ -391,7 +391,7 @@ void Printer::Flush() {
 
 void Printer::PrintGroup(const Group& group, const std::set<ir::ValueId>& kept) {
   std::map<ir::ValueId, std::string> locals;
-  OpenRegisterLoop(lk_.layouts[group.layout].register_count(), group.vector);
+  OpenRegisterLoop(at().layouts[group.layout].register_count(), group.vector);
   for (const ir::Op* op : group.ops) {
     if (group.kind == GroupKind::kLoad) {
       const ir::ValueId result = op->results[0], mask = op->operand(1), other = op->operand(2);

@@ -167,8 +167,9 @@ absl::Status Printer::PrintLoad(const ir::Op& op) {
   }
   const std::string type = CudaType(TypeOf(result).elem);
   // A scalar that decides where all threads go has to be one value: one thread reads what may change under the program.
-  const bool once = !IsTile(result) && (op.BoolAttr("volatile") || MayChange(pointer));
-  if (once) {
+  const bool once = !producing_ && !IsTile(result) && (op.BoolAttr("volatile") || MayChange(pointer));
+  if (producing_) {  // it has waited for stores (roles.told)
+  } else if (once) {
     UseShared(8);
     pending_ = Pending();  // the template has a barrier on both sides
   } else {
@@ -182,11 +183,12 @@ absl::Status Printer::PrintLoad(const ir::Op& op) {
          mask == ir::kNoValue ? "true" : Name(mask), ", ", other == ir::kNoValue ? absl::StrCat("zero_of<", type, ">()") : Name(other), ");");
     return absl::OkStatus();
   }
-  if (const std::optional<RunAccess> access = options_.run ? options_.run(op) : std::nullopt; access.has_value() && PrepareRun(*access)) {
+  if (const std::optional<RunAccess> access = options_.run && !producing_ ? options_.run(op) : std::nullopt; access.has_value() && PrepareRun(*access)) {
     AddToGroup(op, GroupKind::kRunLoad, result, access->vector * access->vectors);
     return absl::OkStatus();
   }
-  const int64_t vector = std::min(options_.vector ? options_.vector(op) : 1, LayoutOf(result).register_count());
+  int64_t vector = std::min(options_.vector ? options_.vector(op) : 1, LayoutOf(result).register_count());
+  if (producing_ && LayoutOf(result) != lk_.LayoutOf(result).InWarps(4)) vector = 1;
   AddToGroup(op, GroupKind::kLoad, result, vector);
   return absl::OkStatus();
 }

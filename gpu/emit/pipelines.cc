@@ -145,21 +145,28 @@ absl::Status Printer::PrintCopies(const ir::Op& op, const pipeline::Loop& plan, 
   for (const ir::Op& inner : body.ops) {
     if (inner.results.size() == 1 && plan.slice.count(inner.results[0]) != 0) TILEVM_RETURN_IF_ERROR(PrintOp(inner, &op, body));
   }
+  std::vector<const pipeline::Copy*> copies;
+  for (const pipeline::Copy& copy : plan.copies) copies.push_back(&copy);
+  PrintAllCopies(copies, put);
+  return absl::OkStatus();
+}
+
+void Printer::PrintAllCopies(const std::vector<const pipeline::Copy*>& copies, const std::string& put) {
   Flush();
   // One look at all addresses of a thread that may not be aligned.
   int64_t guessed_bytes = 0;
-  for (const pipeline::Copy& copy : plan.copies) {
-    if (!copy.staged && IsGuessed(*def_[copy.value])) guessed_bytes = std::max(guessed_bytes, copy.vector * isa::StorageBytes(TypeOf(copy.value).elem));
+  for (const pipeline::Copy* copy : copies) {
+    if (!copy->staged && IsGuessed(*def_[copy->value])) guessed_bytes = std::max(guessed_bytes, copy->vector * isa::StorageBytes(TypeOf(copy->value).elem));
   }
   if (guessed_bytes == 0) {
-    for (const pipeline::Copy& copy : plan.copies) PrintCopy(copy, put, false);
-    return absl::OkStatus();
+    for (const pipeline::Copy* copy : copies) PrintCopy(*copy, put, false);
+    return;
   }
-  Line("u64 low = 0;");
-  for (const pipeline::Copy& copy : plan.copies) {
-    const ir::Op& load = *def_[copy.value];
-    if (copy.staged || !IsGuessed(load)) continue;
-    OpenRegisterLoop(LayoutOf(copy.value).register_count(), copy.vector);
+  Line("u64 low = ", low_bits_.empty() ? "0" : low_bits_, ";");
+  for (const pipeline::Copy* copy : copies) {
+    const ir::Op& load = *def_[copy->value];
+    if (copy->staged || !IsGuessed(load) || !low_bits_.empty()) continue;
+    OpenRegisterLoop(LayoutOf(copy->value).register_count(), copy->vector);
     std::map<ir::ValueId, std::string> locals;
     const std::string pointer = Register(load.operands[0], locals);
     Line("low |= reinterpret_cast<u64>(", pointer, ");");
@@ -168,11 +175,68 @@ absl::Status Printer::PrintCopies(const ir::Op& op, const pipeline::Loop& plan, 
   for (bool guessed : {false, true}) {
     Line(guessed ? "} else {" : absl::StrCat("if (low % ", guessed_bytes, " == 0) {"));
     ++depth_;
-    for (const pipeline::Copy& copy : plan.copies) PrintCopy(copy, put, guessed);
+    for (const pipeline::Copy* copy : copies) PrintCopy(*copy, put, guessed);
+    if (guessed && producing_) Line("__threadfence_block();");
+    if (guessed && producing_) Line("fence_shared();");
     --depth_;
   }
   Line("}");
-  return absl::OkStatus();
+}
+
+bool Printer::SplitAddress(ir::ValueId id, int64_t bytes, const std::set<ir::ValueId>& in_loop, AddressParts& out) const {
+  if (in_loop.count(id) == 0) {
+    out.outside.push_back({id, bytes});
+    return !IsTile(id) || TypeOf(id).rank() == 2;
+  }
+  const ir::Op* op = def_[id];
+  switch (op == nullptr ? isa::Op::kConst : op->op) {
+    case isa::Op::kPtrAdd:
+      return SplitAddress(op->operands[0], bytes, in_loop, out) && SplitAddress(op->operands[1], isa::StorageBytes(isa::DType(TypeOf(id).elem.dtype)), in_loop, out);
+    case isa::Op::kAdd: return SplitAddress(op->operands[0], bytes, in_loop, out) && SplitAddress(op->operands[1], bytes, in_loop, out);
+    case isa::Op::kSplat: case isa::Op::kBroadcast: case isa::Op::kExpandDims: return SplitAddress(op->operands[0], bytes, in_loop, out);
+    default:
+      out.inside.push_back({id, bytes});
+      return !IsTile(id);
+  }
+}
+
+// Looks at addresses that may not be aligned by their parts: what comes from outside of the loop once, before it. Where every part is aligned, so is the sum.
+void Printer::PrintLowBits(const ir::Op& loop, const pipeline::Loop& plan) {
+  low_bits_.clear();
+  std::set<ir::ValueId> in_loop(loop.regions[0].args.begin(), loop.regions[0].args.end());
+  for (const ir::Op& op : loop.regions[0].ops) in_loop.insert(op.results.begin(), op.results.end());
+  std::vector<std::pair<const pipeline::Copy*, AddressParts>> all;
+  for (const pipeline::Copy& copy : plan.copies) {
+    if (!copy.by_threads || !IsGuessed(*def_[copy.value])) continue;
+    all.push_back({&copy, {}});
+    if (!SplitAddress(def_[copy.value]->operands[0], 1, in_loop, all.back().second)) return;
+  }
+  if (all.empty()) return;
+  const std::string low = absl::StrCat("low", next_label_++);
+  Line("u64 ", low, " = 0;");
+  std::set<ir::ValueId> seen;
+  low_bits_ = low;
+  for (const auto& [copy, parts] : all) {
+    for (const auto& [id, bytes] : parts.outside) {
+      if (!seen.insert(id).second) continue;
+      const auto bits = [&](const std::string& value) {
+        return TypeOf(id).elem.pointer ? absl::StrCat("reinterpret_cast<u64>(", value, ")") : absl::StrCat("static_cast<u64>(", value, ") * ", bytes);
+      };
+      if (!IsTile(id)) {
+        Line(low, " |= ", bits(Name(id)), ";");
+        continue;
+      }
+      const int64_t vector = TypeOf(id).shape[copy->axis] == 1 ? 1 : std::min(copy->vector, LayoutOf(id).ContiguousElements(copy->axis));
+      OpenRegisterLoop(LayoutOf(id).register_count(), vector);
+      std::map<ir::ValueId, std::string> locals;
+      const std::string value = Register(id, locals);
+      Line(low, " |= ", bits(value), ";");
+      CloseRegisterLoop();
+    }
+    for (const auto& [id, bytes] : parts.inside) {
+      if (seen.insert(id).second) absl::StrAppend(&low_bits_, " | static_cast<u64>(", Name(id), ") * ", bytes);
+    }
+  }
 }
 
 absl::Status Printer::PrintAhead(const ir::Op& op, const pipeline::Loop& plan, int number) {
@@ -222,7 +286,9 @@ absl::Status Printer::PrintAhead(const ir::Op& op, const pipeline::Loop& plan, i
 // sum that starts from zero, -1 if none. It is not set to zero: registers that something else than wgmma writes would make the assembler wait for each product.
 int Printer::OpenPipelined(const ir::Op& op, const pipeline::Loop& plan, Pending& before) {
   const ir::Region& body = op.regions[0];
-  for (const pipeline::Copy& copy : plan.copies) OrderAccess(def_[copy.value]->operands[0], false);
+  for (const pipeline::Copy& copy : plan.copies) {
+    if (!copy.by_threads) OrderAccess(def_[copy.value]->operands[0], false);
+  }
   int fresh = -1;
   for (size_t i = 0; i < op.results.size(); ++i) {
     if (plan.deferred != ir::kNoValue && body.ops.back().operands[i] == plan.deferred && IsZero(op.operands[3 + i])) {

@@ -55,7 +55,8 @@ class Printer {
   std::string Name(ir::ValueId id);
   std::string Declared(ir::ValueId id);                   // "f32 x" or "Tile<f32, L0> x"
   std::string TypeName(ir::ValueId id);
-  const layout::LinearLayout& LayoutOf(ir::ValueId id) const { return lk_.LayoutOf(id); }
+  const layout::LayoutKernel& at() const { return producing_ ? producer_ : lk_; }
+  const layout::LinearLayout& LayoutOf(ir::ValueId id) const { return at().LayoutOf(id); }
 
   // --- text ---
   template <typename... Parts>
@@ -119,6 +120,13 @@ class Printer {
   bool ReadBuffer(ir::ValueId id);                        // false if the value does not lie in a buffer
   bool UsesWgmma(const ir::Region& region) const;
   void PrintCopy(const pipeline::Copy& copy, const std::string& put, bool guessed);
+  void PrintAllCopies(const std::vector<const pipeline::Copy*>& copies, const std::string& put);
+  // The parts of an address, whose sum it is: tiles and scalars from outside of the loop, and scalars of the loop's own. False if it has others.
+  struct AddressParts {
+    std::vector<std::pair<ir::ValueId, int64_t>> outside, inside;  // with the bytes that a step of them is
+  };
+  bool SplitAddress(ir::ValueId id, int64_t bytes, const std::set<ir::ValueId>& in_loop, AddressParts& out) const;
+  void PrintLowBits(const ir::Op& loop, const pipeline::Loop& plan);
   absl::Status PrintCopies(const ir::Op& op, const pipeline::Loop& plan, const std::string& put);
   // wgmma.cc; `zero`: the accumulator is not read; `flag`, if not empty: an int that says whether it is (operand a from a buffer only).
   absl::Status PrintWgmma(const ir::Op& op, const pipeline::Wgmma& plan, bool zero, const std::string& flag);
@@ -166,6 +174,9 @@ class Printer {
   absl::Status PrintProducer(const ir::Region& region);
   void PrintFill(int ring, const std::vector<pipeline::Copy>& copies);
   absl::Status PrintProducerFor(const ir::Op& op, const pipeline::Loop* plan);
+  absl::Status PrintProducerWhile(const ir::Op& op);
+  absl::Status PrintProducerIf(const ir::Op& op);
+  absl::Status PrintProducerRegion(const ir::Region& region);  // with a scope of its own
   absl::Status PrintConsumerFor(const ir::Op& op, const pipeline::Loop& plan);
   absl::Status PrintBoxStore(const ir::Op& op);
   std::string Coordinate(const analysis::Polynomial& polynomial, int64_t plus);
@@ -273,6 +284,9 @@ class Printer {
   std::set<int> taken_rings_;                             // whose slots of this iteration have been waited for
   std::vector<std::pair<ir::ValueId, ir::ValueId>> runs_;  // Emitted::runs
   std::map<const ir::Op*, int> maps_;                     // numbers of the tensor maps in use
+  bool producing_ = false;                                // the producer is being printed
+  std::string low_bits_;                                  // of the addresses that it copies from in the loop being printed, if they are known so
+  layout::LayoutKernel producer_;                         // layouts of its tiles, on one warpgroup
   std::vector<std::vector<const ir::Op*>> uses_;
   std::vector<const ir::Op*> def_;
   std::vector<const ir::Op*> lazy_;                       // by value: the op that is printed where the value is used; null for variables

@@ -38,8 +38,13 @@ absl::Status Printer::PrintRoles() {
   std::string init;
   for (size_t i = 0; i < roles().rings.size(); ++i) {
     const pipeline::Ring& ring = roles().rings[i];
-    Line("Ring<", ring.stages, ", ", ring.slot_bytes, "> ring", i, "(shared_address() + ", ring.offset, ", shared_address() + ", ring.barriers, ");");
-    absl::StrAppend(&init, "ring", i, ".init(", ring.by_wgmma ? roles().groups : consumers / 32, "); ");
+    Line("Ring<", ring.stages, ", ", ring.slot_bytes, ring.by_threads ? ", true" : "", "> ring", i, "(shared_address() + ", ring.offset, ", shared_address() + ", ring.barriers, ");");
+    const int arrivals = (ring.by_threads ? 128 : 0) + (ring.boxes ? 1 : 0);
+    absl::StrAppend(&init, "ring", i, ".init(", ring.by_wgmma ? roles().groups : consumers / 32, arrivals == 1 ? "" : absl::StrCat(", ", arrivals), "); ");
+  }
+  if (!roles().told.empty()) {
+    Line("Told<", roles().by_threads ? 4 : 1, ", ", consumers / 32, "> told(shared_address() + ", roles().told_offset, ");");
+    absl::StrAppend(&init, "told.init(); ");
   }
   if (roles().dealt) {
     absl::StrAppend(&declarations_, "__device__ Deal deals[kDeals];\n");
@@ -52,9 +57,11 @@ absl::Status Printer::PrintRoles() {
   if (options_.begins_early) Line("wait_for_kernel_before<true>();");
   if (Merged()) Line("MergedPrograms<", roles().programs, "> programs{{grid_x, grid_y, grid_z}, {0, 0, 0}, false};");
   else if (roles().persistent) Line("Programs programs{{grid_x, grid_y, grid_z}, {0, 0, 0}};");
-  auto each_program = [&](const std::string& more, const char* member) {
+  const std::string one = roles().by_threads ? "" : absl::StrCat("if (threadIdx.x == ", consumers, ") ");
+  auto each_program = [&](bool produces, const char* member) {
+    const std::string more = produces ? one : "";
     const std::string set = absl::StrCat("  programs.set(program", Merged() ? member : "", ");");
-    if (roles().dealt && more.empty()) {
+    if (roles().dealt && !produces) {
       Line("for (u32 program = dealer.take(); program < programs.count(); program = dealer.take()) {");
       Line(set);
     } else if (roles().dealt) {
@@ -71,23 +78,35 @@ absl::Status Printer::PrintRoles() {
     }
     ++depth_;
   };
-  // A register more for a thread of 128 is one less for another: 65536 in all.
-  constexpr int kFewer[] = {0, 56, 40, 32, 32}, kMore[] = {0, 240, 232, 160, 112};
-  const int fewer = roles().ctas == 2 ? 24 : kFewer[roles().groups], more = roles().ctas == 2 ? 232 : kMore[roles().groups];
+  // A register more for a thread of 128 is one less for another: 65536 in all. Addresses of cp.async take more than boxes. By how many warpgroups compute; 0: one, of
+  // each of two CTAs.
+  static constexpr struct { int fewer, more; } kBoxes[] = {{24, 232}, {56, 240}, {40, 232}, {32, 160}, {32, 112}}, kThreads[] = {{88, 168}, {104, 240}, {104, 200}, {80, 144}, {32, 112}};
+  const auto& registers = (roles().by_threads ? kThreads : kBoxes)[roles().ctas == 2 ? 0 : roles().groups];
   Line("if (threadIdx.x >= ", consumers, ") {");
   ++depth_;
-  Line("fewer_registers<", fewer, ">();");
-  each_program(absl::StrCat("if (threadIdx.x == ", consumers, ") "), ", 0");
-  TILEVM_RETURN_IF_ERROR(PrintProducer(kernel().body));
+  Line("fewer_registers<", registers.fewer, ">();");
+  each_program(true, ", 0");
+  producing_ = true;
+  producer_.layout_of = lk_.layout_of;
+  for (const layout::LinearLayout& layout : lk_.layouts) producer_.layouts.push_back(layout.InWarps(4));
+  for (const auto& [id, layout] : roles().layouts) {
+    if (layout == producer_.LayoutOf(id)) continue;
+    producer_.layout_of[id] = static_cast<int>(std::find(producer_.layouts.begin(), producer_.layouts.end(), layout) - producer_.layouts.begin());
+    if (producer_.layout_of[id] == static_cast<int>(producer_.layouts.size())) producer_.layouts.push_back(layout);
+  }
+  TILEVM_RETURN_IF_ERROR(PrintProducerRegion(kernel().body));
+  producing_ = false;
+  lazy_.assign(lazy_.size(), nullptr);
   --depth_;
   Line("}");
   if (roles().dealt) Line("if (threadIdx.x == ", consumers, ") { dealer.tell(programs.count()); dealer.end(deals + deal); }");
+  if (roles().by_threads) Line("copies_wait<0>();");
   --depth_;
   Line("} else {");
   ++depth_;
-  Line("more_registers<", more, ">();");
+  Line("more_registers<", registers.more, ">();");
   if (Merged()) Line("const u32 member = warpgroup();");
-  each_program("", ", member");
+  each_program(false, ", member");
   scratch_ = roles().bytes;
   UseShared(0);
   if (smem_bytes_ < roles().bytes) smem_bytes_ = roles().bytes;
@@ -103,7 +122,7 @@ absl::Status Printer::PrintRoles() {
   Line("}");
   std::string maps;
   for (size_t i = 0; i < MapCount(); ++i) absl::StrAppend(&maps, " prefetch_map(&map", i, ");");
-  body_.insert(prefetches, absl::StrCat("  if (threadIdx.x == ", consumers, ") {", maps, " }\n"));
+  if (MapCount() > 0) body_.insert(prefetches, absl::StrCat("  if (threadIdx.x == ", consumers, ") {", maps, " }\n"));
   return absl::OkStatus();
 }
 
@@ -167,29 +186,94 @@ absl::Status Printer::PrintProducer(const ir::Region& region) {
     for (const pipeline::Copy& copy : roles().kept) {
       if (!op.results.empty() && op.results[0] == copy.value) PrintFill(copy.ring, roles().kept);
     }
-    if (op.op == Op::kFor) {
-      const pipeline::Loop* plan = options_.schedule->LoopOf(op.regions[0].args[0]);
-      if (plan != nullptr || roles().around.count(&op) != 0) TILEVM_RETURN_IF_ERROR(PrintProducerFor(op, plan));
-    } else if (op.op == Op::kIf && roles().around.count(&op) != 0) {
-      Line("if (", Name(op.operands[0]), ") {");
-      for (int i : {0, 1}) {
-        ++depth_;
-        TILEVM_RETURN_IF_ERROR(PrintProducer(op.regions[i]));
-        --depth_;
-        Line(i == 0 ? "} else {" : "}");
-      }
+    if (roles().told.count(&op) != 0) {
+      Flush();
+      Line("told.pass();");
     }
+    const pipeline::Loop* plan = op.op == Op::kFor ? options_.schedule->LoopOf(op.regions[0].args[0]) : nullptr;
+    if (plan == nullptr && roles().around.count(&op) == 0) continue;
+    Flush();
+    if (op.op == Op::kFor) TILEVM_RETURN_IF_ERROR(PrintProducerFor(op, plan));
+    if (op.op == Op::kWhile) TILEVM_RETURN_IF_ERROR(PrintProducerWhile(op));
+    if (op.op == Op::kIf) TILEVM_RETURN_IF_ERROR(PrintProducerIf(op));
+  }
+  Flush();
+  return absl::OkStatus();
+}
+
+absl::Status Printer::PrintProducerRegion(const ir::Region& region) {
+  const size_t scope = materialised_.size();
+  TILEVM_RETURN_IF_ERROR(PrintProducer(region));
+  EndScope(scope);
+  return absl::OkStatus();
+}
+
+absl::Status Printer::PrintProducerIf(const ir::Op& op) {
+  std::vector<std::string> targets;
+  const auto carried = roles().carried.find(&op);
+  const std::set<int> results = carried == roles().carried.end() ? std::set<int>() : carried->second;
+  for (int i : results) {
+    Line(Declared(op.results[i]), ";");
+    targets.push_back(Name(op.results[i]));
+  }
+  Line("if (", Name(op.operands[0]), ") {");
+  for (int side : {0, 1}) {
+    ++depth_;
+    TILEVM_RETURN_IF_ERROR(PrintProducerRegion(op.regions[side]));
+    std::vector<ir::ValueId> values;
+    for (int i : results) values.push_back(op.regions[side].ops.back().operands[i]);
+    AssignAll(targets, values);
+    --depth_;
+    Line(side == 0 ? "} else {" : "}");
   }
   return absl::OkStatus();
 }
 
-// The boxes of one slot of a ring.
+absl::Status Printer::PrintProducerWhile(const ir::Op& op) {
+  std::vector<std::string> targets;
+  std::vector<ir::ValueId> tested, values;
+  if (auto carried = roles().carried.find(&op); carried != roles().carried.end()) {
+    for (int i : carried->second) {
+      Line(Declared(op.results[i]), " = ", Name(op.operands[i]), ";");
+      for (const ir::Region& region : op.regions) names_[region.args[i]] = Name(op.results[i]);
+      targets.push_back(Name(op.results[i]));
+      tested.push_back(op.regions[0].ops.back().operands[1 + i]);
+      values.push_back(op.regions[1].ops.back().operands[i]);
+    }
+  }
+  Line("while (true) {");
+  ++depth_;
+  const size_t scope = materialised_.size();
+  TILEVM_RETURN_IF_ERROR(PrintProducer(op.regions[0]));
+  const std::string go = absl::StrCat("go", next_label_++);
+  Line("const bool ", go, " = ", Name(op.regions[0].ops.back().operands[0]), ";");
+  AssignAll(targets, tested);
+  Line("if (!", go, ") break;");
+  TILEVM_RETURN_IF_ERROR(PrintProducer(op.regions[1]));
+  AssignAll(targets, values);
+  EndScope(scope);
+  --depth_;
+  Line("}");
+  return absl::OkStatus();
+}
+
+// What goes into one slot of a ring: boxes by one thread, the rest by all.
 void Printer::PrintFill(int number, const std::vector<pipeline::Copy>& copies) {
   const std::string ring = absl::StrCat("ring", number);
+  const pipeline::Ring& plan = roles().rings[number];
+  Flush();
   Line(ring, ".wait_empty();");
-  Line(ring, ".expect(", roles().rings[number].bytes, ");");
+  const bool one = plan.boxes && roles().by_threads;
+  if (one) Line("if (threadIdx.x == ", 128 * roles().groups, ") {");
+  if (one) ++depth_;
+  if (plan.boxes) Line(ring, ".expect(", plan.bytes, ");");
+  std::vector<const pipeline::Copy*> by_threads;
   for (const pipeline::Copy& copy : copies) {
     if (copy.ring != number) continue;
+    if (copy.by_threads) {
+      by_threads.push_back(&copy);
+      continue;
+    }
     const ir::Op& load = *def_[copy.value];
     const analysis::Box& box = *options_.boxes->Of(load);
     const isa::Type& type = TypeOf(copy.value);
@@ -222,6 +306,16 @@ void Printer::PrintFill(int number, const std::vector<pipeline::Copy>& copies) {
     }
     PrintEachMember(needed, boxes);
   }
+  if (one) --depth_;
+  if (one) Line("}");
+  if (plan.by_threads) {
+    Line("{");
+    ++depth_;
+    PrintAllCopies(by_threads, ring + ".address()");
+    --depth_;
+    Line("}");
+    Line(ring, ".copies_started();");
+  }
   Line(ring, ".advance();");
 }
 
@@ -229,7 +323,7 @@ absl::Status Printer::PrintProducerFor(const ir::Op& op, const pipeline::Loop* p
   const ir::Region& body = op.regions[0];
   std::vector<std::string> targets;
   std::vector<ir::ValueId> values;
-  if (auto carried = roles().carried.find(body.args[0]); carried != roles().carried.end()) {
+  if (auto carried = roles().carried.find(&op); carried != roles().carried.end()) {
     for (int i : carried->second) {
       Line(Declared(op.results[i]), " = ", Name(op.operands[3 + i]), ";");
       names_[body.args[1 + i]] = Name(op.results[i]);
@@ -247,10 +341,12 @@ absl::Status Printer::PrintProducerFor(const ir::Op& op, const pipeline::Loop* p
     Line(trip, " = static_cast<i32>((", left, "_first - ", iv, ") / static_cast<", type, ">(", step, "));");
     Line(iv, " = ", left, "_first;");
   }
+  if (plan != nullptr) PrintLowBits(op, *plan);
   Line("#pragma unroll 1");
   Line("for (", CountType(op), " ", left, " = ", differ ? left + "_most" : absl::StrCat("trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, ")"), "; ", left, " != 0; --", left, ", ++", trip, ", ", iv, " = add(", iv,
        ", static_cast<", type, ">(", step, "))) {");
   ++depth_;
+  const size_t scope = materialised_.size();
   TILEVM_RETURN_IF_ERROR(PrintProducer(body));
   if (plan != nullptr) {
     // Ring by ring in the order in which the program reads them.
@@ -263,6 +359,7 @@ absl::Status Printer::PrintProducerFor(const ir::Op& op, const pipeline::Loop* p
     for (int number : order) PrintFill(number, plan->copies);
   }
   AssignAll(targets, values);
+  EndScope(scope);
   --depth_;
   Line("}");
   return absl::OkStatus();
@@ -340,7 +437,7 @@ absl::Status Printer::PrintConsumerFor(const ir::Op& op, const pipeline::Loop& p
   Pending before;
   const int fresh = OpenPipelined(op, plan, before);
   const ir::Op* const by = op.FindAttr("step") != nullptr ? nullptr : def_[op.operands[2]];
-  const bool runs = options_.loops_run && by != nullptr && by->op == Op::kConst && by->IntAttr("value") > 0;
+  const bool runs = options_.loops_run && !roles().by_threads && by != nullptr && by->op == Op::kConst && by->IntAttr("value") > 0;
   const int number = next_label_++;
   const std::string iv = Name(body.args[0]), type = CudaType(TypeOf(body.args[0]).elem), trips = absl::StrCat("trips", number), none = absl::StrCat("none", number);
   const std::string step = absl::StrCat("static_cast<", type, ">(", op.FindAttr("step") != nullptr ? absl::StrCat(op.IntAttr("step")) : Name(op.operands[2]), ")");

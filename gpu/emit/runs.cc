@@ -72,7 +72,7 @@ std::string Printer::RunCount(const RunAccess& access, const layout::LinearLayou
 }
 
 void Printer::PrintRunGroup(const Group& group) {
-  const layout::LinearLayout& layout = lk_.layouts[group.layout];
+  const layout::LinearLayout& layout = at().layouts[group.layout];
   const std::string name = LayoutName(layout), thread = ThreadIndexOf(layout);
   std::vector<RunAccess> accesses;
   std::vector<std::string> variables, takes;

@@ -12,6 +12,7 @@ namespace tilevm::gpu {
 using isa::Op;
 
 bool Printer::IsHandedOut(const ir::Op& op) const {
+  if (HasRoles() && (Merged() || roles().skipped.count(&op) != 0)) return false;
   return op.op == Op::kLoad && !IsTile(op.results[0]) && !op.BoolAttr("volatile") && MayChange(op.operands[0]);
 }
 

@@ -373,6 +373,15 @@ LinearLayout LinearLayout::Doubled(int axis) const {
   return LinearLayout(std::move(shape), reg, map(lane_), map(warp_));
 }
 
+LinearLayout LinearLayout::InWarps(int count) const {
+  Bases reg = reg_, warp = warp_;
+  for (size_t bit = static_cast<size_t>(Log2(count)); bit < warp_.size(); ++bit) {
+    if (warp_[bit] != 0) reg.push_back(warp_[bit]);
+  }
+  warp.resize(std::min(warp.size(), static_cast<size_t>(Log2(count))));
+  return LinearLayout(shape_, std::move(reg), lane_, std::move(warp));
+}
+
 std::optional<LinearLayout> LinearLayout::Halved() const {
   auto odd = [](Basis basis) { return (basis & 1) != 0; };
   const auto half = std::find(reg_.begin(), reg_.end(), Basis{1});

@@ -105,6 +105,7 @@ class LinearLayout {
   LinearLayout Broadcasted(const isa::Shape& shape) const;           // axes of extent 1 stretched: one more register bit for each new index bit
   LinearLayout Joined() const;                                       // a new last axis of extent 2, in register bit 0
   LinearLayout Doubled(int axis) const;                              // the axis twice as long, its new bit in a last register bit
+  LinearLayout InWarps(int count) const;                             // on the first `count` warps, a power of two: what others held is in their last registers
   // The layout of the halves of a tile whose last axis has extent 2, if one register bit alone tells them apart.
   std::optional<LinearLayout> Halved() const;
   // The inverse of Sliced / Broadcasted, for deciding backwards: a layout of the operand that makes the op free. Always exists.

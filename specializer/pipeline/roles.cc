@@ -19,6 +19,7 @@ constexpr int kMostStages = 8;
 constexpr int64_t kEnoughBytes = 160 * 1024;  // under way at once; more hides nothing
 constexpr int64_t kReservedSmem = 1024;       // of the shared memory of a multiprocessor, for each CTA
 constexpr int64_t kDealBytes = 64;            // two numbers and their barriers
+constexpr int64_t kToldBytes = 16;            // how many stores are done
 constexpr int kLeastShared = 2;               // slots of each of two CTAs
 constexpr int kJoinedStages = 4;              // slots that hold the boxes of two products
 constexpr int kMostGroups = 3;           // of one program: with the producer's, four warpgroups share the registers
@@ -41,12 +42,13 @@ class Splitter {
     roles.groups = options_.num_warps / 4 * programs_;
     roles.persistent = true;
     Check(kernel_.body);
-    for (const Loop& loop : out_.loops) Produce(loop);
+    for (Loop& loop : out_.loops) Produce(loop);
     if (!refused_.empty()) return refused_;
     KeepTiles();
+    FindTold();
     if (programs_ > 1) CheckMerged();
     if (!refused_.empty()) return refused_;
-    roles.dealt = roles.persistent && out_.order.unequal;
+    roles.dealt = roles.persistent && out_.order.unequal && !roles.by_threads;
     FindStores();
     MakeRings();
     if (!refused_.empty()) return refused_;
@@ -189,35 +191,229 @@ class Splitter {
 
   // --- the producer's slice ---
 
-  void Produce(const Loop& plan) {
-    const ir::Op* loop = owner_of_arg_.at(plan.induction);
-    for (const ir::Op* owner = place_.at(loop); owner != nullptr; owner = place_.at(owner)) {
-      if (owner->op == Op::kFor && loops_.count(owner->regions[0].args[0]) == 0) {
-        for (int i : {0, 1, 2}) Scalar(owner->operand(i));
-      } else if (owner->op == Op::kIf) {
-        Scalar(owner->operands[0]);
-      } else {
-        Refuse("the loop stands in ", isa::Mnemonic(owner->op));
-        return;
+  void Produce(Loop& plan) {
+    const ir::Op& loop = *owner_of_arg_.at(plan.induction);
+    for (Copy& copy : plan.copies) {
+      const ir::Op& load = *Def(copy.value);
+      const std::string no_box = options_.boxes == nullptr ? "tensor maps are not to be used" : WhyNoBox(copy);
+      if (no_box.empty()) {
+        ForEachFactor(*options_.boxes->Of(load), [&](ValueId id) { Need(id); });
+        continue;
       }
-      out_.roles.around.insert(owner);
+      if (!options_.threads || copy.row || copy.turned) return Refuse(no_box);
+      if (copy.staged) return Refuse(no_box, ", and fewer than 4 neighbouring bytes are known");
+      if (programs_ > 1) return Refuse("merged programs share boxes alone");
+      copy.by_threads = out_.roles.by_threads = true;
+      copy.why_no_box = no_box;
+      reads_.push_back(&load);
+      for (ValueId operand : load.operands) NeedTile(operand, InProducer(copy.value));
     }
-    for (int i : {0, 1, 2}) Scalar(loop->operand(i));
-    for (const Copy& copy : plan.copies) {
-      ProduceBox(copy);
-      if (!refused_.empty()) return;
-    }
+    Mirror(loop);
   }
-  void ProduceBox(const Copy& copy) {
+  std::string WhyNoBox(const Copy& copy) {
     const ir::Op& load = *Def(copy.value);
     const analysis::Box* box = options_.boxes->Of(load);
-    if (box == nullptr) return Refuse(options_.boxes->Why(load));
-    if (box->dims.empty() || box->dims[copy.turned ? 1 : 0].axis != copy.axis) return Refuse("the box lies along another axis than its buffer");
-    for (const analysis::BoxDim& dim : box->dims) {
+    if (box == nullptr) return options_.boxes->Why(load);
+    if (box->dims.empty() || box->dims[copy.turned ? 1 : 0].axis != copy.axis) return "the box lies along another axis than its buffer";
+    std::set<ValueId> seen;
+    std::string why;
+    ForEachFactor(*box, [&](ValueId id) {
+      if (why.empty()) why = WhyUnknown(id, seen);
+    });
+    return why;
+  }
+  template <typename Visit>
+  static void ForEachFactor(const analysis::Box& box, Visit visit) {
+    for (const analysis::BoxDim& dim : box.dims) {
       for (const auto& [factors, coefficient] : dim.start.terms) {
-        for (const analysis::Factor& factor : factors) Scalar(factor.value);
+        for (const analysis::Factor& factor : factors) visit(factor.value);
       }
     }
+  }
+  // Why a coordinate of a box may not depend on a scalar; empty if it may.
+  std::string WhyUnknown(ValueId id, std::set<ValueId>& seen) {
+    if (id == kNoValue || !seen.insert(id).second) return "";
+    if (auto arg = owner_of_arg_.find(id); arg != owner_of_arg_.end()) {
+      const ir::Op* loop = arg->second;
+      if (loop == nullptr || loop->op != Op::kFor) return absl::StrCat("a coordinate comes from ", loop == nullptr ? "nowhere" : isa::Mnemonic(loop->op));
+      const ir::Region& body = loop->regions[0];
+      if (id == body.args[0]) {  // its range follows from the loop's bounds
+        for (size_t i : {0, 1, 2}) {
+          if (std::string why = WhyUnknown(loop->operand(i), seen); !why.empty()) return why;
+        }
+        return "";
+      }
+      if (loops_.count(body.args[0]) != 0) return "a coordinate is carried around the loop in a way that is not a step";
+      const size_t index = static_cast<size_t>(std::find(body.args.begin(), body.args.end(), id) - body.args.begin()) - 1;
+      std::string why = WhyUnknown(loop->operands[3 + index], seen);
+      return why.empty() ? WhyUnknown(body.ops.back().operands[index], seen) : why;
+    }
+    const ir::Op* op = Def(id);
+    if (op == nullptr) return "";  // a parameter
+    const bool plain = specializer::IsElementwise(op->op) || op->op == Op::kConst || op->op == Op::kProgramId || op->op == Op::kNumPrograms;
+    if (!plain || !TypeOf(id).is_scalar() || op->results.size() != 1) return absl::StrCat("a coordinate is the result of ", isa::Mnemonic(op->op));
+    for (ValueId operand : op->operands) {
+      if (std::string why = WhyUnknown(operand, seen); !why.empty()) return why;
+    }
+    return "";
+  }
+
+  // The producer goes through this loop or branch, and those around it.
+  void Mirror(const ir::Op& op) {
+    if (!refused_.empty() || !out_.roles.around.insert(&op).second) return;
+    const bool plain = op.op == Op::kFor || op.op == Op::kIf || (op.op == Op::kWhile && programs_ == 1);
+    if (!plain) return Refuse("the loop stands in ", isa::Mnemonic(op.op));
+    for (const ir::Region& region : op.regions) {
+      if (region.ops.empty() || region.ops.back().op != Op::kYield) return Refuse("a way through ", isa::Mnemonic(op.op), " ends elsewhere");
+    }
+    if (op.op == Op::kWhile) {
+      std::set<ValueId> seen;
+      if (AsksMemory(op.regions[0].ops.back().operands[0], op, seen)) return Refuse("a while loop waits for memory");
+      Need(op.regions[0].ops.back().operands[0]);
+    }
+    for (size_t i = 0; i < (op.op == Op::kFor ? 3u : op.op == Op::kIf ? 1u : 0u); ++i) Need(op.operand(i));
+    if (const ir::Op* owner = place_.at(&op); owner != nullptr) Mirror(*owner);
+  }
+  // Whether what a while loop goes on by is read in it: both sides would have to see the same.
+  bool AsksMemory(ValueId id, const ir::Op& loop, std::set<ValueId>& seen) {
+    if (id == kNoValue || !seen.insert(id).second) return false;
+    if (auto arg = owner_of_arg_.find(id); arg != owner_of_arg_.end()) {
+      if (arg->second == nullptr || !Contains(loop, *arg->second)) return false;
+      const ir::Op& of = *arg->second;
+      const size_t skip = of.op == Op::kFor ? 1 : 0;
+      for (const ir::Region& region : of.regions) {
+        const auto at = std::find(region.args.begin(), region.args.end(), id);
+        if (at == region.args.end()) continue;
+        const size_t index = static_cast<size_t>(at - region.args.begin());
+        if (index < skip) return AsksMemory(of.operand(0), loop, seen) || AsksMemory(of.operand(1), loop, seen);
+        return AsksMemoryOfResult(of, index - skip, loop, seen);
+      }
+      return false;
+    }
+    const ir::Op* op = Def(id);
+    if (op == nullptr || !Contains(loop, *op)) return false;
+    if (isa::Info(op->op).effect != isa::Effect::kPure && isa::Info(op->op).effect != isa::Effect::kId && op->regions.empty()) return true;
+    for (size_t i = 0; i < op->results.size() && !op->regions.empty(); ++i) {
+      if (op->results[i] == id && AsksMemoryOfResult(*op, i, loop, seen)) return true;
+    }
+    return std::any_of(op->operands.begin(), op->operands.end(), [&](ValueId operand) { return AsksMemory(operand, loop, seen); });
+  }
+  bool AsksMemoryOfResult(const ir::Op& op, size_t index, const ir::Op& loop, std::set<ValueId>& seen) {
+    bool asks = false;
+    for (size_t r = 0; r < op.regions.size(); ++r) {
+      const size_t at = index + (op.op == Op::kWhile && r == 0 ? 1 : 0);
+      const auto& ends = op.regions[r].ops.back().operands;
+      asks |= at < ends.size() && AsksMemory(ends[at], loop, seen);
+    }
+    // How often it goes round, or which way.
+    for (size_t i = 0; i < (op.op == Op::kFor ? 3u : op.op == Op::kIf ? 1u : 0u); ++i) asks |= AsksMemory(op.operands[i], loop, seen);
+    if (op.op == Op::kFor || op.op == Op::kWhile) asks |= AsksMemory(op.operands[(op.op == Op::kFor ? 3 : 0) + index], loop, seen);
+    if (op.op == Op::kWhile && !asks) asks = AsksMemory(op.regions[0].ops.back().operands[0], loop, seen);
+    return asks;
+  }
+
+  // The producer needs this value: a scalar, or a tile of what copies by its threads need.
+  void Need(ValueId id) {
+    if (id == kNoValue || !refused_.empty() || !known_.insert(id).second) return;
+    if (auto arg = owner_of_arg_.find(id); arg != owner_of_arg_.end()) {
+      const ir::Op* loop = arg->second;
+      if (loop == nullptr || (loop->op != Op::kFor && loop->op != Op::kWhile)) return Refuse("a coordinate comes from ", loop == nullptr ? "nowhere" : isa::Mnemonic(loop->op));
+      const size_t skip = loop->op == Op::kFor ? 1 : 0;
+      for (const ir::Region& region : loop->regions) {
+        const auto at = std::find(region.args.begin(), region.args.end(), id);
+        if (at == region.args.end()) continue;
+        const size_t index = static_cast<size_t>(at - region.args.begin());
+        if (index >= skip) NeedResult(*loop, index - skip);
+        else Mirror(*loop);
+      }
+      return;
+    }
+    const ir::Op* op = Def(id);
+    if (op == nullptr) return;  // a parameter
+    if (!op->regions.empty()) {
+      if (op->op != Op::kFor && op->op != Op::kWhile && op->op != Op::kIf) return Refuse("a coordinate is the result of ", isa::Mnemonic(op->op));
+      return NeedResult(*op, static_cast<size_t>(std::find(op->results.begin(), op->results.end(), id) - op->results.begin()));
+    }
+    const bool plain = specializer::IsElementwise(op->op) || op->op == Op::kConst || op->op == Op::kProgramId || op->op == Op::kNumPrograms;
+    if (op->results.size() != 1 || !(plain || op->op == Op::kLoad || (!TypeOf(id).is_scalar() && IsLabel(*op)))) return Refuse("a coordinate is the result of ", isa::Mnemonic(op->op));
+    if (op->op == Op::kLoad) {
+      if (programs_ > 1) return Refuse("a coordinate of merged programs is the result of load");
+      if (op->BoolAttr("volatile") || out_.CopyOf(id) != nullptr) return Refuse("a coordinate is the result of a load that has to be in its place");
+      reads_.push_back(op);
+    }
+    out_.roles.produced.insert(id);
+    for (ValueId operand : op->operands) {
+      if (operand == kNoValue || TypeOf(operand).is_scalar()) Need(operand);
+      else NeedTile(operand, LayoutOfOperand(*op, operand));
+    }
+  }
+  // Everything here can be computed in any layout: tiles are loaded as they are needed, not as they lie.
+  layout::LinearLayout LayoutOfOperand(const ir::Op& op, ValueId operand) const {
+    const layout::LinearLayout& where = out_.roles.layouts.at(op.results[0]);
+    const isa::Shape& shape = TypeOf(operand).shape;
+    switch (op.op) {
+      case Op::kExpandDims: case Op::kReshape: return where.Reshaped(shape);
+      case Op::kBroadcast: return where == InProducer(op.results[0]) ? InProducer(operand) : where.OperandOfBroadcast(shape);
+      case Op::kPermute: {
+        const auto& dims = std::get<std::vector<int64_t>>(*op.FindAttr("dims"));
+        std::vector<int64_t> back(dims.size());
+        for (size_t i = 0; i < dims.size(); ++i) back[static_cast<size_t>(dims[i])] = static_cast<int64_t>(i);
+        return where.Permuted(back);
+      }
+      default: return where;
+    }
+  }
+  layout::LinearLayout InProducer(ValueId id) const { return lk_.LayoutOf(id).InWarps(4); }
+  void NeedTile(ValueId id, const layout::LinearLayout& where) {
+    if (id == kNoValue || !refused_.empty()) return;
+    if (!out_.roles.layouts.emplace(id, where).second && out_.roles.layouts.at(id) != where) return Refuse("a tile is needed in two layouts");
+    Need(id);
+  }
+  void NeedResult(const ir::Op& op, size_t index) {
+    if (programs_ > 1 && op.op != Op::kFor) return Refuse("a coordinate of merged programs comes from ", isa::Mnemonic(op.op));
+    if (programs_ > 1 && loops_.count(op.regions[0].args[0]) != 0) return Refuse("a coordinate is carried around the loop in a way that is not a step");
+    if (!TypeOf(op.results[index]).is_scalar()) return Refuse("a tile goes around ", isa::Mnemonic(op.op));
+    if (!out_.roles.carried[&op].insert(static_cast<int>(index)).second) return;
+    Mirror(op);
+    if (!refused_.empty()) return;
+    for (size_t r = 0; r < op.regions.size(); ++r) {
+      Need(op.regions[r].ops.back().operands[index + (op.op == Op::kWhile && r == 0 ? 1 : 0)]);
+    }
+    if (op.op == Op::kFor || op.op == Op::kWhile) Need(op.operands[(op.op == Op::kFor ? 3 : 0) + index]);
+  }
+  // Tiles that are others seen in another way, each thread by itself.
+  bool IsLabel(const ir::Op& op) const {
+    switch (op.op) {
+      case Op::kSplat: case Op::kArange: case Op::kBroadcast: case Op::kReshape: case Op::kExpandDims: case Op::kPermute: case Op::kConvertLayout: return true;
+      default: return false;
+    }
+  }
+
+  // --- order of memory ---
+
+  // A program sees its own stores, in its order: where the producer may read what the consumers write, they wait until it has read what comes before, and it
+  // until they have written.
+  void FindTold() {
+    for (bool more = !reads_.empty(); more && refused_.empty();) {
+      more = false;
+      for (const auto& [op, outer] : place_) {
+        const isa::Effect effect = isa::Info(op->op).effect;
+        if (effect == isa::Effect::kReadsWrites && !op->results.empty() && uses_.count(op->results[0]) != 0) return Refuse("the result of an atomic is used");
+        if (effect != isa::Effect::kWrites && effect != isa::Effect::kReadsWrites) continue;
+        if (out_.roles.told.count(op) != 0) continue;
+        for (size_t i = 0; i < reads_.size(); ++i) {
+          if (!MayMeet(*op, *reads_[i])) continue;
+          out_.roles.told.insert(op);
+          more = true;
+          if (outer != nullptr) Mirror(*outer);
+          break;
+        }
+      }
+    }
+  }
+  bool MayMeet(const ir::Op& write, const ir::Op& read) const {
+    const std::set<int> to = ParamsOf(write.operands[0]), from = ParamsOf(read.operands[0]);
+    return !options_.no_alias || std::any_of(to.begin(), to.end(), [&](int param) { return from.count(param) != 0; });
   }
 
   // Operands a that stay the same for a loop, and that the producer can copy: loads of the kernel's body that nothing but such products reads.
@@ -241,15 +437,8 @@ class Splitter {
       copy.value = value;
       copy.shared = layout::SwizzledRows(type.shape, 1, isa::StorageBytes(type.elem));
       copy.bytes = type.elem_count() * isa::StorageBytes(type.elem);
-      const std::set<ValueId> known = known_;
-      const Roles before = out_.roles;
-      ProduceBox(copy);
-      if (!refused_.empty()) {  // the consumers load it
-        refused_.clear();
-        known_ = known;
-        out_.roles = before;
-        continue;
-      }
+      if (options_.boxes == nullptr || !WhyNoBox(copy).empty()) continue;  // the consumers load it
+      ForEachFactor(*options_.boxes->Of(*load), [&](ValueId id) { Need(id); });
       const ir::Op* last = nullptr;
       for (const ir::Op& op : kernel_.body.ops) {
         if (std::any_of(of.begin(), of.end(), [&](ValueId dot) { return Contains(op, *Def(dot)); })) last = &op;
@@ -280,38 +469,15 @@ class Splitter {
     return at != nullptr;
   }
 
-  // The producer needs this scalar.
-  void Scalar(ValueId id) {
-    if (id == kNoValue || !refused_.empty() || !known_.insert(id).second) return;
-    if (auto arg = owner_of_arg_.find(id); arg != owner_of_arg_.end()) {
-      const ir::Op* loop = arg->second;
-      if (loop == nullptr || loop->op != Op::kFor) return Refuse("a coordinate comes from ", loop == nullptr ? "nowhere" : isa::Mnemonic(loop->op));
-      const ir::Region& body = loop->regions[0];
-      if (id == body.args[0]) return;
-      if (loops_.count(body.args[0]) != 0) return Refuse("a coordinate is carried around the loop in a way that is not a step");
-      const int index = static_cast<int>(std::find(body.args.begin(), body.args.end(), id) - body.args.begin()) - 1;
-      out_.roles.carried[body.args[0]].push_back(index);
-      Scalar(loop->operands[3 + index]);
-      Scalar(body.ops.back().operands[index]);
-      return;
-    }
-    const ir::Op* op = Def(id);
-    if (op == nullptr) return;  // a parameter
-    const bool plain = specializer::IsElementwise(op->op) || op->op == Op::kConst || op->op == Op::kProgramId || op->op == Op::kNumPrograms;
-    if (!plain || !TypeOf(id).is_scalar() || op->results.size() != 1) return Refuse("a coordinate is the result of ", isa::Mnemonic(op->op));
-    out_.roles.produced.insert(id);
-    for (ValueId operand : op->operands) Scalar(operand);
-  }
-
   // --- stores ---
 
   void FindStores() {
-    if (!options_.box_stores) return;
+    if (!options_.box_stores || options_.boxes == nullptr) return;
     std::map<int, int> accesses;  // of each parameter
     CountAccesses(kernel_.body, accesses);
     int64_t bytes = 0;
     for (const auto& [op, owner] : place_) {
-      if (op->op != Op::kStore) continue;
+      if (op->op != Op::kStore || out_.roles.told.count(op) != 0) continue;
       const analysis::Box* box = options_.boxes->Of(*op);
       const ValueId value = op->operands[1];
       if (box == nullptr || box->dims.empty() || accesses[box->param] != 1 || TypeOf(value).rank() != 2 || box->dims[0].axis < 0) continue;
@@ -455,13 +621,14 @@ class Splitter {
           const isa::Type& type = TypeOf(copy.value);
           copy.offset = ring.slot_bytes;
           ring.slot_bytes += (copy.bytes + kSlotAlign - 1) / kSlotAlign * kSlotAlign;
-          ring.bytes += type.elem_count() * isa::StorageBytes(type.elem);
+          if (!copy.by_threads) ring.bytes += type.elem_count() * isa::StorageBytes(type.elem);
+          (copy.by_threads ? ring.by_threads : ring.boxes) = true;
           ring.by_wgmma &= OnlyWgmma(copy.value);
         }
         int index = -1;
         for (size_t r = 0; r < roles.rings.size() && index < 0; ++r) {
           const Ring& made = roles.rings[r];
-          if (made.slot_bytes == ring.slot_bytes && made.by_wgmma == ring.by_wgmma && made.bytes == ring.bytes && taken.count(static_cast<int>(r)) == 0) index = static_cast<int>(r);
+          if (made.slot_bytes == ring.slot_bytes && made.by_wgmma == ring.by_wgmma && made.by_threads == ring.by_threads && made.bytes == ring.bytes && taken.count(static_cast<int>(r)) == 0) index = static_cast<int>(r);
         }
         if (index < 0) {
           index = static_cast<int>(roles.rings.size());
@@ -478,7 +645,7 @@ class Splitter {
     for (const Ring& ring : roles.rings) slots += ring.slot_bytes;
     for (Copy& copy : roles.kept) {
       Ring ring;
-      ring.kept = true;
+      ring.kept = ring.boxes = true;
       ring.stages = 1;
       ring.bytes = programs_ * copy.bytes;  // a tile of each program
       ring.slot_bytes = (ring.bytes + kSlotAlign - 1) / kSlotAlign * kSlotAlign;
@@ -487,7 +654,7 @@ class Splitter {
       roles.done_after[done_after_.at(copy.value)].push_back(copy.ring);
       roles.rings.push_back(ring);
     }
-    const int64_t barriers = static_cast<int64_t>(16 * kMostStages * roles.rings.size()) + kDealBytes;
+    const int64_t barriers = static_cast<int64_t>(16 * kMostStages * roles.rings.size()) + kDealBytes + kToldBytes;
     auto free_in = [&](int64_t smem) { return smem - options_.scratch - StoreBytes() - barriers - kept; };
     auto stages_in = [&](int64_t smem) { return static_cast<int>(std::min<int64_t>(kMostStages, free_in(smem) / slots)); };
     int stages = stages_in(options_.max_smem);
@@ -515,6 +682,8 @@ class Splitter {
     roles.store_bytes = store_bytes_;
     roles.deal_offset = (barrier + 15) / 16 * 16;
     if (roles.dealt) barrier = roles.deal_offset + kDealBytes;
+    roles.told_offset = (barrier + 15) / 16 * 16;
+    if (!roles.told.empty()) barrier = roles.told_offset + kToldBytes;
     roles.bytes = (barrier + 127) / 128 * 128;
   }
   int64_t StoreBytes() const { return 2 * programs_ * store_bytes_; }
@@ -594,6 +763,7 @@ class Splitter {
   std::map<ValueId, Place> def_;
   std::map<ValueId, const ir::Op*> owner_of_arg_;
   std::map<const ir::Op*, const ir::Op*> place_;
+  std::vector<const ir::Op*> reads_;       // loads that the producer does
   std::map<ValueId, std::vector<const ir::Op*>> uses_;
 };
 

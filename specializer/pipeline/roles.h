@@ -1,6 +1,7 @@
-// roles: warp specialization. Where all copies of a kernel's loops are boxes (analysis/boxes.h) and its dots are wgmma, the kernel is split: one warp, the
-// *producer*, runs only what it needs to know which boxes come next and starts their copies; the other warps, the *consumers*, run the program and find their
-// operands in shared memory.
+// roles: warp specialization. Where the dots of a kernel's loops are wgmma, it is split: the *producer* runs only what it needs to know which tiles come next
+// and starts their copies; the other warps, the *consumers*, run the program and find their operands in shared memory. Tiles that are boxes (analysis/boxes.h)
+// are copied by tensor maps, for which one thread is enough. For others (addresses or rows that lie in memory) the producer is a whole warpgroup that copies by
+// cp.async, each thread its part; a ring may be filled in both ways.
 //
 //        producer                                             consumers
 //        for each loop with copies, each iteration:           everything else:
@@ -9,7 +10,10 @@
 //          next slot                                            release the slot of the iteration whose products are done; next slot
 //
 // The producer's program is a slice of the kernel: loops with copies, loops and branches around them, and the scalars that bounds, conditions and coordinates
-// need. It has to be free of memory accesses and of values that a region returns. Each group of copies that belongs to one dot has a ring of its own
+// need; for copies by threads tiles of pointers and masks too, in layouts of four warps, computed or loaded as they are needed there. What it reads from memory
+// it reads itself, and a while loop around has to go on by something else, so that both sides go the same way. A program sees its own stores, in its order: at a
+// store to what the producer may read (*told*) each side waits for the other. A coordinate of a box may not depend on memory, nor on values that a region
+// returns: the launcher has to know its range. Each group of copies that belongs to one dot has a ring of its own
 // (schedule.h), walked in the same order by both sides, also from loop to loop and from program to program: a persistent CTA's producer is already in the next
 // program while the consumers store the results of this one. A tile that is loaded before a loop and is operand a of its products all the way (the queries of
 // attention) has a ring too, of one slot or two, filled once for a program. Stores of boxes go through shared memory and a tensor map.
@@ -31,13 +35,15 @@
 namespace tilevm::pipeline {
 
 struct RolesOptions {
-  const analysis::Boxes* boxes = nullptr;
+  const analysis::Boxes* boxes = nullptr;  // null: no tensor maps
   int64_t max_smem = 0;     // of a CTA
   int64_t scratch = 0;      // to be left for what the consumers need beside the rings
   int num_warps = 4;
   bool box_stores = true;   // stores may go by tensor maps
   bool share = true;        // there are programs enough for two CTAs on a multiprocessor
   int programs = 4;         // and for CTAs of so many merged programs, at most; 1: none
+  bool threads = true;      // what is no box may be copied by the producer's threads
+  bool no_alias = true;     // what is written through one parameter is not read through another
 };
 
 // Splits the kernel if it can be: schedule->roles. Otherwise nothing changes, and the reason is returned ("loop over k: the mask is not a bound").

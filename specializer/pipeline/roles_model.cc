@@ -68,6 +68,7 @@ class Modeller {
     const int64_t rings = static_cast<int64_t>(roles_.rings.size());
     AddParam("barriers", DType::kI32, ctas_ * rings * kMostSlots * 2, &barriers_);
     AddParam("places", DType::kI32, ctas_ * (1 + roles_.programs) * rings, &places_);
+    if (!roles_.told.empty()) AddParam("told", DType::kI32, ctas_ * 4, &told_);
     auto slots = [&](const Copy& copy) {
       const isa::Type& type = from_.TypeOf(copy.value);
       const Ring& ring = roles_.rings[static_cast<size_t>(copy.ring)];
@@ -195,6 +196,26 @@ class Modeller {
     Advance(slot);
   }
 
+  // --- stores that the producer may read ---
+
+  // In `told`: how often the producer has passed one, how often the consumers have done one; and how often each side is there.
+  void PassStore() {
+    const ValueId at = At(told_, Times(cta_, 4)), passed = CountStore(At(at, Int(2)));
+    AtomicAdd(at, 1, "release");
+    WaitFor(At(at, Int(1)), passed);
+  }
+  void DoStore(const std::function<void()>& store) {
+    const ValueId at = At(told_, Times(cta_, 4)), done = CountStore(At(at, Int(3)));
+    WaitFor(at, done);
+    store();
+    AtomicAdd(At(at, Int(1)), 1, "release");
+  }
+  ValueId CountStore(ValueId place) {
+    const ValueId count = Plus(builder_.Emit(Op::kLoad, isa::ScalarType(DType::kI32), {place}, from_.loc), Int(1));
+    builder_.EmitVoid(Op::kStore, {place, count}, from_.loc);
+    return count;
+  }
+
   // --- programs ---
 
   void EachProgram(const std::function<void(ValueId)>& body) {
@@ -251,19 +272,27 @@ class Modeller {
     if (id == kNoValue || !needed_.insert(id).second) return;
     if (auto arg = owner_of_arg_.find(id); arg != owner_of_arg_.end()) {
       const ir::Op* loop = arg->second;
-      if (loop == nullptr || loop->op != Op::kFor) return Fail("the producer needs a value of ", loop == nullptr ? "nowhere" : isa::Mnemonic(loop->op));
-      const ir::Region& body = loop->regions[0];
-      if (id == body.args[0]) return;
-      const size_t i = static_cast<size_t>(std::find(body.args.begin(), body.args.end(), id) - body.args.begin()) - 1;
-      carried_[loop].insert(i);
-      Need(loop->operands[3 + i]);
-      Need(body.ops.back().operands[i]);
+      if (loop == nullptr || (loop->op != Op::kFor && loop->op != Op::kWhile)) return Fail("the producer needs a value of ", loop == nullptr ? "nowhere" : isa::Mnemonic(loop->op));
+      const size_t skip = loop->op == Op::kFor ? 1 : 0;
+      for (const ir::Region& region : loop->regions) {
+        const auto at = std::find(region.args.begin(), region.args.end(), id);
+        if (at != region.args.end() && at - region.args.begin() >= static_cast<std::ptrdiff_t>(skip)) NeedResult(*loop, static_cast<size_t>(at - region.args.begin()) - skip);
+      }
       return;
     }
     auto def = def_.find(id);
     if (def == def_.end()) return;
-    if (!def->second->regions.empty()) return Fail("the producer needs the result of ", isa::Mnemonic(def->second->op));
-    for (ValueId operand : def->second->operands) Need(operand);
+    const ir::Op& op = *def->second;
+    if (!op.regions.empty()) {
+      if (op.op != Op::kFor && op.op != Op::kWhile && op.op != Op::kIf) return Fail("the producer needs the result of ", isa::Mnemonic(op.op));
+      return NeedResult(op, static_cast<size_t>(std::find(op.results.begin(), op.results.end(), id) - op.results.begin()));
+    }
+    for (ValueId operand : op.operands) Need(operand);
+  }
+  void NeedResult(const ir::Op& op, size_t i) {
+    if (!carried_[&op].insert(i).second) return;
+    for (const ir::Region& region : op.regions) Need(region.ops.back().operands[i + (op.op == Op::kWhile && &region == &op.regions[0] ? 1 : 0)]);
+    if (op.op != Op::kIf) Need(op.operands[(op.op == Op::kFor ? 3 : 0) + i]);
   }
   void NeedLoad(const Copy& copy) {
     for (ValueId operand : def_.at(copy.value)->operands) Need(operand);
@@ -277,7 +306,8 @@ class Modeller {
     std::vector<const ir::Op*> around(roles_.around.begin(), roles_.around.end());
     for (const Loop& loop : schedule_.loops) around.push_back(owner_of_arg_.at(loop.induction));
     for (const ir::Op* op : around) {
-      for (size_t i = 0; i < (op->op == Op::kFor ? 3u : 1u); ++i) Need(op->operands[i]);
+      for (size_t i = 0; i < (op->op == Op::kFor ? 3u : op->op == Op::kIf ? 1u : 0u); ++i) Need(op->operands[i]);
+      if (op->op == Op::kWhile) Need(op->regions[0].ops.back().operands[0]);
     }
     Scope scope = ProgramOf(program, Int(0));
     Produce(from_.body, scope);
@@ -290,13 +320,49 @@ class Modeller {
       if (op.op == Op::kFor) {
         const Loop* plan = schedule_.LoopOf(op.regions[0].args[0]);
         if (plan != nullptr || roles_.around.count(&op) != 0) ProduceFor(op, plan, scope);
-      } else if (op.op == Op::kIf && roles_.around.count(&op) != 0) {
-        Scope inner[2] = {scope, scope};
-        If(Map(scope, op.operands[0]), [&] { Produce(op.regions[0], inner[0]); }, [&] { Produce(op.regions[1], inner[1]); });
+      } else if ((op.op == Op::kIf || op.op == Op::kWhile) && roles_.around.count(&op) != 0) {
+        ProduceWay(op, scope);
+      } else if (roles_.told.count(&op) != 0) {
+        PassStore();
       } else if (op.regions.empty() && op.results.size() == 1 && needed_.count(op.results[0]) != 0) {
         CloneOp(op, scope);
       }
     }
+  }
+  // A branch, or a loop without a count.
+  void ProduceWay(const ir::Op& op, Scope& scope) {
+    const std::set<size_t>& carried = carried_[&op];
+    ir::Op way;
+    way.op = op.op;
+    way.attrs = op.attrs;
+    if (op.op == Op::kIf) way.operands = {Map(scope, op.operands[0])};
+    std::vector<isa::Type> types;
+    for (size_t i : carried) {
+      if (op.op == Op::kWhile) way.operands.push_back(Map(scope, op.operands[i]));
+      types.push_back(from_.TypeOf(op.results[i]));
+    }
+    std::vector<ir::Region> regions;
+    for (size_t r = 0; r < op.regions.size(); ++r) {
+      const ir::Region& region = op.regions[r];
+      const bool test = op.op == Op::kWhile && r == 0;
+      Scope inner = scope;
+      ir::Region made;
+      for (size_t i : carried) {
+        if (op.op == Op::kWhile) made.args.push_back(inner.values[region.args[i]] = builder_.NewValue(from_.TypeOf(region.args[i])));
+      }
+      builder_.PushRegion(&made);
+      Produce(region, inner);
+      ir::Op yield;
+      yield.op = Op::kYield;
+      if (test) yield.operands.push_back(Map(inner, region.ops.back().operands[0]));
+      for (size_t i : carried) yield.operands.push_back(Map(inner, region.ops.back().operands[i + (test ? 1 : 0)]));
+      builder_.EmitOp(std::move(yield), {});
+      builder_.PopRegion();
+      regions.push_back(std::move(made));
+    }
+    const std::vector<ValueId> results = Yielding(std::move(way), std::move(regions), types);
+    size_t next = 0;
+    for (size_t i : carried) scope.values[op.results[i]] = results[next++];
   }
   void FillKept(const Copy& copy, const ir::Op& load, const Scope& scope) {
     const Slot slot = Stand(copy.ring);
@@ -371,7 +437,9 @@ class Modeller {
     builder_.PopRegion();
     std::vector<ir::Region> regions;
     regions.push_back(std::move(region));
-    Yielding(std::move(loop), std::move(regions), types);
+    const std::vector<ValueId> results = Yielding(std::move(loop), std::move(regions), types);
+    size_t next = 0;
+    for (size_t i : carried) scope.values[op.results[i]] = results[next++];
   }
   // A carried scalar that moves by one addition an iteration, some iterations from its beginning.
   ValueId Shifted(const ir::Op& op, size_t i, ValueId initial, ValueId shift, const Scope& scope) {
@@ -444,13 +512,15 @@ class Modeller {
       if (copy != nullptr && !roles_.rings[static_cast<size_t>(copy->ring)].kept) continue;  // taken where the iteration begins
       if (copy != nullptr) {
         Take(*copy, WaitFull(copy->ring), scope);
+      } else if (roles_.told.count(&op) != 0) {
+        DoStore([&] { CloneOp(op, scope); });
       } else if (op.op == Op::kStore && roles_.programs > 1) {
         If(counts_, [&] { CloneOp(op, scope); }, [] {});
       } else if (op.op == Op::kFor) {
         ConsumeFor(op, scope);
-      } else if (op.op == Op::kIf) {
-        ConsumeIf(op, scope);
-      } else if (op.op == Op::kWhile || op.op == Op::kBlock || op.op == Op::kExit) {
+      } else if (op.op == Op::kIf || op.op == Op::kWhile) {
+        ConsumeWay(op, scope);
+      } else if (op.op == Op::kBlock || op.op == Op::kExit) {
         Fail(isa::Mnemonic(op.op), " is not modelled");
       } else {
         CloneOp(op, scope);
@@ -508,15 +578,16 @@ class Modeller {
     for (size_t i = 0; i < results.size(); ++i) scope.values[op.results[i]] = results[i];
     if (differ) Drain(*plan, own_end, all.last, step);
   }
-  void ConsumeIf(const ir::Op& op, Scope& scope) {
+  void ConsumeWay(const ir::Op& op, Scope& scope) {
     ir::Op copy;
-    copy.op = Op::kIf;
+    copy.op = op.op;
     copy.attrs = op.attrs;
-    copy.operands = {Map(scope, op.operands[0])};
+    for (ValueId operand : op.operands) copy.operands.push_back(Map(scope, operand));
     std::vector<ir::Region> regions;
     for (const ir::Region& region : op.regions) {
       Scope inner = scope;
       ir::Region made;
+      for (ValueId arg : region.args) made.args.push_back(inner.values[arg] = builder_.NewValue(from_.TypeOf(arg)));
       builder_.PushRegion(&made);
       CloneRegion(region, inner);
       CloneOp(region.ops.back(), inner);
@@ -546,7 +617,7 @@ class Modeller {
   ir::Builder builder_;
   absl::Status problem_;
   std::map<ValueId, const ir::Op*> def_, owner_of_arg_;
-  ValueId barriers_ = kNoValue, places_ = kNoValue, role_ = kNoValue, cta_ = kNoValue, member_ = kNoValue, program_ = kNoValue, counts_ = kNoValue;
+  ValueId barriers_ = kNoValue, places_ = kNoValue, told_ = kNoValue, role_ = kNoValue, cta_ = kNoValue, member_ = kNoValue, program_ = kNoValue, counts_ = kNoValue;
   std::map<ValueId, ValueId> slots_;  // by copy: its memory
   std::set<ValueId> needed_;
   std::map<const ir::Op*, std::set<size_t>> carried_;

@@ -46,6 +46,8 @@ struct Copy {
   bool staged = false;               // through registers
   bool turned = false;               // the box is of a copy of the array with its dimensions swapped (analysis/boxes.h)
   bool row = false;                  // of rank 1; read into registers where the load stands
+  bool by_threads = false;           // of a split kernel: no box; the producer's threads copy it by cp.async
+  std::string why_no_box;            // then
   layout::SharedLayout shared;
   int64_t offset = 0, bytes = 0;     // within a slot
   int ring = -1;                     // index into Roles::rings, if the kernel is split into roles
@@ -78,6 +80,7 @@ struct Ring {
   int64_t offset = 0, barriers = 0;    // in shared memory: of the first slot, of the barriers (two of 8 bytes for each slot)
   bool by_wgmma = true;                // nothing but wgmma reads it: one thread of a warpgroup releases a slot for all
   bool kept = false;                   // of one tile that stays for a whole program
+  bool boxes = false, by_threads = false;  // which kinds of copies fill it: one or both
 };
 
 // A store by a tensor map, through two buffers of swizzled rows in turns: panels of at most 128 bytes along `axis`.
@@ -90,7 +93,7 @@ struct BoxStore {
   int64_t panel_bytes = 0;             // of a row
 };
 
-// A kernel split into roles (roles.h): a warp that copies boxes by tensor maps, and the warps that compute.
+// A kernel split into roles (roles.h): a producer that copies boxes by tensor maps and other tiles by cp.async, and the warps that compute.
 struct Roles {
   int groups = 0;                                      // of warps that compute; 0: the kernel is not split
   int programs = 1;                                    // that a CTA runs side by side, a group each (merged programs)
@@ -104,9 +107,13 @@ struct Roles {
   std::map<const ir::Op*, std::vector<int>> done_after;  // by op of the kernel's body: rings of such tiles that nothing reads later
   int64_t store_offset = 0, store_bytes = 0;           // buffers of box stores, and one's size
   int64_t bytes = 0;                                   // end of rings, barriers and those buffers
-  std::set<ir::ValueId> produced;                      // scalars that the copying warp computes too
-  std::map<ir::ValueId, std::vector<int>> carried;     // by induction variable: scalars that its loops around carry
-  std::set<const ir::Op*> around;                      // loops and branches around loops with copies
+  bool by_threads = false;                             // some copies are no boxes: the producer is a whole warpgroup
+  std::set<ir::ValueId> produced;                      // scalars, and tiles of pointers, masks and what they need, that the producer computes too
+  std::map<ir::ValueId, layout::LinearLayout> layouts; // of these tiles, in the four warps of the producer
+  std::map<const ir::Op*, std::set<int>> carried;      // by loop or branch: results that the producer needs
+  std::set<const ir::Op*> around;                      // loops and branches around loops with copies, and others that the producer goes through
+  std::set<const ir::Op*> told;                        // stores to what the producer may read: each side waits there for the other
+  int64_t told_offset = 0;                             // in shared memory: how many of them have been reached and done
   std::set<ir::ValueId> trips;                         // induction variables of loops whose iterations box stores count
   std::map<const ir::Op*, BoxStore> box_stores;
   std::set<const ir::Op*> skipped;                     // ops that only addresses and masks of boxes need

@@ -1,5 +1,5 @@
-// The cases of tests/kernels and tests/tiles whose kernels are split into roles on sm_90, and persistent, give their answers in the split form too, run by the
-// interpreter (specializer/pipeline/roles_model.h).
+// The cases of tests/kernels and tests/tiles whose kernels are split into roles on sm_90 give their answers in the split form too, run by the interpreter
+// (specializer/pipeline/roles_model.h).
 #include <cstdlib>
 
 #include "gpu/compile/generate.h"
@@ -35,8 +35,9 @@ std::optional<pipeline::RolesModel> ModelOf(const Case& one, const ir::Kernel& k
   const absl::StatusOr<layout::LayoutKernel> laid_out = gpu::LayOut(kernel, target, options);
   if (!laid_out.ok()) return std::nullopt;
   const pipeline::Schedule schedule = gpu::Plan(*laid_out, target, options);
-  if (schedule.roles.groups == 0 || !schedule.roles.persistent) return std::nullopt;
-  absl::StatusOr<pipeline::RolesModel> model = pipeline::ModelRoles(*laid_out, schedule, {one.grid[0], one.grid[1], one.grid[2]}, 2);
+  if (schedule.roles.groups == 0) return std::nullopt;
+  const int64_t ctas = schedule.roles.persistent ? 2 : one.grid[0] * one.grid[1] * one.grid[2];
+  absl::StatusOr<pipeline::RolesModel> model = pipeline::ModelRoles(*laid_out, schedule, {one.grid[0], one.grid[1], one.grid[2]}, ctas);
   if (!model.ok()) return std::nullopt;
   return *std::move(model);
 }
