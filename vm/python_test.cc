@@ -82,7 +82,7 @@ assert counter() == 11
 )py"),
             "");
   EXPECT_TRUE(absl::StrContains(RunBody("a = [1]\na += 5\n"), "test.py:5:3: error: TypeError: 'int' object is not iterable"));
-  EXPECT_TRUE(absl::StrContains(RunBody("a = 1\na += [5]\n"), "TypeError: unsupported operand types for +: 'int' and 'list'"));
+  EXPECT_TRUE(absl::StrContains(RunBody("a = 1\na += [5]\n"), "TypeError: unsupported operand type(s) for +: 'int' and 'list'"));
 }
 
 TEST(Python, ImportsThatFailTakeTheExceptBranch) {

@@ -573,6 +573,91 @@ assert operator.matmul(torch.ones(2, 2), torch.ones(2, 2)).sum() == 8 and operat
             "");
 }
 
+TEST(Library, MathOfIntegersAndSums) {
+  EXPECT_EQ(RunBody(R"py(
+import math
+assert [math.comb(5, 2), math.comb(60, 30), math.perm(5, 2), math.perm(4), math.factorial(20), math.lcm(4, 6), math.lcm(), math.comb(2, 5)] == [
+    10, 118264581564861424, 20, 24, 2432902008176640000, 12, 1, 0]
+assert math.fsum([0.1] * 10) == 1.0 and math.fsum([1e100, 1.0, -1e100]) == 1.0 and math.dist((0, 0), (3, 4)) == 5.0 and math.hypot(2, 3, 6) == 7.0
+assert math.ldexp(0.5, 3) == 4.0 and math.frexp(8.0) == (0.5, 4) and math.modf(-2.5) == (-0.5, -2.0) and math.cbrt(8.0) == 2.0 and math.gamma(5) == 24.0
+assert math.remainder(7, 4) == -1.0 and math.erfc(0) == 1.0 and math.atanh(0) == 0.0
+)py"),
+            "");
+}
+
+TEST(Values, ViewsOfDictsAndMethodsOfTypes) {
+  EXPECT_EQ(RunBody(R"py(
+d = {"a": 1, "b": 2}
+assert str(d.keys()) == "dict_keys(['a', 'b'])" and str(d.items()) == "dict_items([('a', 1), ('b', 2)])" and repr(d.values()) == "dict_values([1, 2])"
+assert d.keys() & {"a", "c"} == {"a"} and d.keys() == {"b", "a"} and d.keys() | ["z"] == {"a", "b", "z"} and d.keys() - {"a"} == {"b"} and d.keys() >= {"a"}
+assert "a" in d.keys() and ("a", 1) in d.items() and len(d.values()) == 2 and d.keys() == dict(b=0, a=0).keys() and not isinstance(d.keys(), (list, tuple))
+try:
+    d.keys()[0]
+    failed = False
+except TypeError:
+    failed = True
+assert failed
+assert sorted(["b", "A"], key=str.lower) == ["A", "b"] and list(map(str.strip, [" x "])) == ["x"] and dict.fromkeys("ab", 0) == {"a": 0, "b": 0}
+assert "Hello".swapcase() == "hELLO" and "a\tb".expandtabs(4) == "a   b" and "x_1".isidentifier() and not "1x".isidentifier() and "Ab Cd".istitle()
+def messages(*calls):
+    found = []
+    for call in calls:
+        try:
+            call()
+        except Exception as e:
+            found.append(str(e))
+    return found
+def f(a, b, c, *, k): pass
+assert messages(lambda: [][1], lambda: 1 + "a", lambda: "a" + 1, lambda: [1] + (2,), lambda: "a" < 1, lambda: [1][None], lambda: 1 % 0, lambda: [1].index(5),
+                lambda: f(), lambda: f(1, 2), lambda: f(1, 2, 3), lambda: f(1)) == [
+    "list index out of range", "unsupported operand type(s) for +: 'int' and 'str'", 'can only concatenate str (not "int") to str',
+    'can only concatenate list (not "tuple") to list', "'<' not supported between instances of 'str' and 'int'",
+    "list indices must be integers or slices, not NoneType", "integer modulo by zero", "5 is not in list",
+    "f() missing 3 required positional arguments: 'a', 'b', and 'c'", "f() missing 1 required positional argument: 'c'",
+    "f() missing 1 required keyword-only argument: 'k'", "f() missing 2 required positional arguments: 'b' and 'c'"]
+)py"),
+            "");
+}
+
+TEST(Errors, KnowWhatTheyCameFrom) {
+  EXPECT_EQ(RunBody(R"py(
+try:
+    try:
+        1 / 0
+    except ZeroDivisionError as e:
+        raise RuntimeError("wrapped") from e
+except RuntimeError as e:
+    assert isinstance(e.__cause__, ZeroDivisionError) and isinstance(e.__context__, ZeroDivisionError) and e.__cause__.__cause__ is None
+try:
+    try:
+        {}["k"]
+    except KeyError:
+        raise ValueError
+except ValueError as e:
+    assert e.__cause__ is None and repr(e.__context__) == "KeyError('k')" and e.__traceback__ is None
+def g():
+    yield 1
+    return 5
+it = g()
+next(it)
+try:
+    next(it)
+except StopIteration as e:
+    assert e.value == 5
+from functools import total_ordering
+@total_ordering
+class V:
+    def __init__(self, v):
+        self.v = v
+    def __eq__(self, other):
+        return self.v == other.v
+    def __lt__(self, other):
+        return self.v < other.v
+assert V(1) <= V(1) and V(2) > V(1) and V(2) >= V(1) and not V(2) <= V(1) and not V(1) > V(1) and max(V(1), V(5)).v == 5
+)py"),
+            "");
+}
+
 TEST(Calls, KeywordsKeepTheOrderOfTheSource) {
   EXPECT_EQ(RunBody(R"py(
 def f(*a, **k):

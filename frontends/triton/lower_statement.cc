@@ -88,7 +88,10 @@ void Lowering::Statement(const Stmt* stmt) {
       const Expr* exception = As<RaiseStmt>(stmt)->exception;
       if (exception == nullptr) return End(Op::kRaise, stmt->span);
       const Reg reg = Expression(exception);
-      return End(Op::kRaise, stmt->span, {reg});
+      const Expr* cause = As<RaiseStmt>(stmt)->cause;
+      if (cause == nullptr) return End(Op::kRaise, stmt->span, {reg});
+      const Reg callee = ConstPath("tilevm.caused", stmt->span);
+      return End(Op::kRaise, stmt->span, {EmitValue(Op::kCall, stmt->span, {callee, reg, Expression(cause)})});
     }
     case StmtKind::kAssert: return Assert(As<AssertStmt>(stmt));
     case StmtKind::kImport: return Import(As<ImportStmt>(stmt));

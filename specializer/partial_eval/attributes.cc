@@ -34,6 +34,16 @@ Value ShapeValue(const isa::Shape& shape) {
 
 absl::StatusOr<Value> FunctionAttr(const isa::Module& module, const Value& object, absl::string_view name, Loc loc) {
   const auto* function = object.As<FunctionPayload>();
+  for (const auto& [key, value] : function->attributes) {
+    if (key == name) return value;
+  }
+  if (name == "__dict__") {
+    std::vector<std::pair<Value, Value>> entries;
+    for (const auto& [key, value] : function->attributes) {
+      if (!absl::StartsWith(key, "__")) entries.emplace_back(Value::String(key), value);
+    }
+    return MakeDict(std::move(entries));
+  }
   if (name == "__name__" || name == "__qualname__") return Value::String(module.functions[function->function].name);
   if (name == "__doc__") return Value::None();
   if (name == "__module__") return Value::String("__main__");
@@ -43,10 +53,23 @@ absl::StatusOr<Value> FunctionAttr(const isa::Module& module, const Value& objec
 
 }  // namespace
 
+// What a class attribute gives when it is asked for: itself, unless its own class has __get__.
+absl::StatusOr<Value> Evaluator::Impl::FromDescriptor(const Value& found, const Value& instance, const Value& type, Loc loc) {
+  if (!found.is(ValueKind::kInstance)) return found;
+  const Value descriptor = found;
+  TILEVM_ASSIGN_OR_RETURN(std::optional<Value> value, CallDunder(descriptor, "__get__", {instance, type}, loc));
+  return value.has_value() ? *std::move(value) : descriptor;
+}
+
 absl::StatusOr<Value> Evaluator::Impl::ClassAttr(const Value& type, absl::string_view name, Loc loc) {
   const auto* payload = type.As<ClassPayload>();
   if (const Value* found = FindInClass(type, name)) {
-    if (!found->is(ValueKind::kObject)) return *found;
+    if (name == "__members__" && found->is(ValueKind::kTuple)) {  // an enum's, by name
+      std::vector<std::pair<Value, Value>> entries;
+      for (const Value& member : found->items()) entries.emplace_back(member.As<InstancePayload>()->attributes[0].second, member);
+      return MakeDict(std::move(entries));
+    }
+    if (!found->is(ValueKind::kObject)) return FromDescriptor(*found, Value::None(), type, loc);
     if (auto* wrapper = dynamic_cast<MethodWrapper*>(found->As<HostObject>())) {
       if (wrapper->kind == MethodWrapper::Kind::kStatic) return wrapper->function;
       if (wrapper->kind == MethodWrapper::Kind::kClass) return Bound(type, name, wrapper->function);
@@ -78,7 +101,7 @@ absl::StatusOr<Value> Evaluator::Impl::InstanceAttr(const Value& instance, absl:
       }
       if (dynamic_cast<CacheObject*>(found->As<HostObject>()) != nullptr) return Bound(instance, name, *found);
     }
-    return *found;
+    return FromDescriptor(*found, instance, payload->type, loc);
   }
   if (name == "__dict__") {
     std::vector<std::pair<Value, Value>> entries;
@@ -86,6 +109,16 @@ absl::StatusOr<Value> Evaluator::Impl::InstanceAttr(const Value& instance, absl:
     return MakeDict(std::move(entries));
   }
   if (HasPythonMethod(instance, name)) return Method(instance, name);
+  if (IsSubclass(payload->type, Value::Builtin("builtins.BaseException"))) {
+    for (absl::string_view none : {"__cause__", "__context__", "__traceback__"}) {
+      if (name == none) return Value::None();
+    }
+    if ((name == "value" && IsSubclass(payload->type, Value::Builtin("builtins.StopIteration"))) ||
+        (name == "code" && IsSubclass(payload->type, Value::Builtin("builtins.SystemExit")))) {
+      TILEVM_ASSIGN_OR_RETURN(const Value args, InstanceAttr(instance, "args", loc));
+      return args.items().empty() ? Value::None() : args.items()[0];
+    }
+  }
   if (const Value* fallback = FindInClass(payload->type, "__getattr__")) return CallHost(*fallback, {instance, Value::String(std::string(name))}, loc);
   return InvalidAt(loc, "AttributeError: '", NameOfType(instance), "' object has no attribute '", name, "'");
 }
@@ -230,6 +263,7 @@ absl::Status Evaluator::Impl::SetAttr(const Value& object, absl::string_view nam
     }
   }
   if (object.is(ValueKind::kClass)) attributes = &object.As<ClassPayload>()->attributes;
+  if (object.is(ValueKind::kFunction)) attributes = &object.As<FunctionPayload>()->attributes;
   if (attributes != nullptr) {
     for (auto& [key, current] : *attributes) {
       if (key != name) continue;
@@ -244,8 +278,8 @@ absl::Status Evaluator::Impl::SetAttr(const Value& object, absl::string_view nam
   if (object.is(ValueKind::kUnit)) return SetGlobal(static_cast<uint32_t>(object.As<BoxPayload>()->inner.int_value()), name, value);
   // Switches of a library that is not here.
   if (object.is(ValueKind::kBuiltin) && absl::StartsWith(object.string(), "torch.backends.")) return absl::OkStatus();
-  // Functions and jit functions carry notes in Python (f.__name__ = ...); nothing here reads them.
-  if (object.is(ValueKind::kFunction) || object.is(ValueKind::kJitFunction)) return absl::OkStatus();
+  // A kernel's are notes that nothing here reads.
+  if (object.is(ValueKind::kJitFunction)) return absl::OkStatus();
   return InvalidAt(loc, "AttributeError: '", NameOfType(object), "' object attribute '", name, "' cannot be set");
 }
 
@@ -257,6 +291,11 @@ absl::StatusOr<bool> Evaluator::Impl::SetByClass(const Value& object, absl::stri
   if (done.has_value()) return true;
   if (HasFlag(type, "__dataclass_frozen__")) return InvalidAt(loc, "FrozenInstanceError: cannot assign to field '", name, "'");
   const Value* found = FindInClass(type, name);
+  if (found != nullptr && found->is(ValueKind::kInstance)) {
+    const Value descriptor = *found;
+    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> set, CallDunder(descriptor, "__set__", {object, value}, loc));
+    return set.has_value();
+  }
   auto* wrapper = found != nullptr && found->is(ValueKind::kObject) ? dynamic_cast<MethodWrapper*>(found->As<HostObject>()) : nullptr;
   if (wrapper == nullptr || wrapper->kind != MethodWrapper::Kind::kProperty) return false;
   if (wrapper->setter.absent()) return InvalidAt(loc, "AttributeError: property '", name, "' of '", NameOfType(object), "' object has no setter");

@@ -247,6 +247,19 @@ absl::StatusOr<Value> Evaluator::Impl::CallBuiltin(const std::string& path, cons
     thread_.builtin_in_kernel = outer;
     return value;
   }
+  if (IsTypeFunction(path)) {
+    const size_t dot = path.rfind('.');
+    const Value type = Value::Builtin(path.substr(0, dot));
+    const std::string name = path.substr(dot + 1);
+    TILEVM_ASSIGN_OR_RETURN(const bool fits, args.positional.empty() ? absl::StatusOr<bool>(false) : IsInstance(args.positional[0], type, kernel, loc));
+    if (!fits) {
+      return InvalidAt(loc, "TypeError: unbound method ", path.substr(path.find('.') + 1), "() needs an argument of its type",
+                       args.positional.empty() ? "" : absl::StrCat(", not ", NameOfType(args.positional[0])));
+    }
+    CallArgs rest = args;
+    rest.positional.erase(rest.positional.begin());
+    return CallPythonMethod(args.positional[0], name, rest, loc);
+  }
   if (IsExceptionName(path)) return Instantiate(Value::Builtin(path), args, loc);
   if (!surface.empty()) {
     return UnimplementedAt(loc, absl::StartsWith(path, "libdevice.") ? "" : "tl.", surface, " is not a function that tilevm has");
@@ -291,7 +304,7 @@ absl::StatusOr<std::vector<Value>> Evaluator::Impl::BindArguments(const Function
       return InvalidAt(loc, "TypeError: ", text.name, "() got an unexpected keyword argument '", name, "'");
     }
   }
-  std::vector<std::string> missing;
+  std::vector<const isa::Param*> missing;
   size_t default_index = 0;
   for (size_t i = 0; i < params.size(); ++i) {
     const isa::Param& param = params[i];
@@ -305,13 +318,22 @@ absl::StatusOr<std::vector<Value>> Evaluator::Impl::BindArguments(const Function
       if (param.has_default && this_default < function.defaults.size()) {
         bound[i] = function.defaults[this_default];
       } else {
-        missing.push_back(absl::StrCat("'", param.name, "'"));
+        missing.push_back(&param);
       }
     }
   }
-  if (!missing.empty()) {
-    return InvalidAt(loc, "TypeError: ", text.name, "() missing ", missing.size(), " required argument",
-                     missing.size() == 1 ? ": " : "s: ", absl::StrJoin(missing, ", "));
+  // As Python words it: positional ones first, keyword-only ones if no other is missing.
+  for (const bool keyword_only : {false, true}) {
+    std::vector<std::string> names;
+    for (const isa::Param* param : missing) {
+      if ((param->kind == isa::ParamKind::kKeywordOnly) == keyword_only) names.push_back(absl::StrCat("'", param->name, "'"));
+    }
+    if (names.empty()) continue;
+    const std::string last = names.back();
+    const size_t count = names.size();
+    names.pop_back();
+    return InvalidAt(loc, "TypeError: ", text.name, "() missing ", count, " required ", keyword_only ? "keyword-only" : "positional", " argument",
+                     count == 1 ? ": " : "s: ", absl::StrJoin(names, ", "), count == 1 ? "" : count == 2 ? " and " : ", and ", last);
   }
   return bound;
 }

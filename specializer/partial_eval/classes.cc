@@ -306,6 +306,10 @@ absl::StatusOr<Value> Evaluator::Impl::MakeClass(absl::string_view name, std::ve
   } else if (HasBase(type, "builtins.int") || HasBase(type, "builtins.str")) {
     return UnimplementedAt(loc, "class '", name, "': a subclass of ", HasBase(type, "builtins.int") ? "int" : "str", " is not supported");
   }
+  const auto attributes_now = payload->attributes;
+  for (const auto& [key, value] : attributes_now) {
+    if (value.is(ValueKind::kInstance)) TILEVM_RETURN_IF_ERROR(CallDunder(value, "__set_name__", {type, Value::String(key)}, loc).status());
+  }
   for (const Value& base : payload->bases) {
     const Value* hook = base.is(ValueKind::kClass) ? FindInClass(base, "__init_subclass__") : nullptr;
     if (hook == nullptr) continue;
@@ -406,6 +410,19 @@ absl::StatusOr<Value> NewException(Evaluator::Impl& impl, const Value& type, con
 }
 
 }  // namespace
+
+// `raise x from y`: x, which remembers y.
+absl::StatusOr<Value> CausedBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "raise", 2, 2, loc));
+  Value exception = args.positional[0], cause = args.positional[1];
+  for (Value* value : {&exception, &cause}) {
+    if (value->is(ValueKind::kClass) || value->is(ValueKind::kBuiltin)) {
+      TILEVM_ASSIGN_OR_RETURN(*value, impl.Instantiate(*value, {}, loc));
+    }
+  }
+  if (exception.is(ValueKind::kInstance)) TILEVM_RETURN_IF_ERROR(impl.SetAttr(exception, "__cause__", cause, loc, true));
+  return exception;
+}
 
 // object.__new__(cls, ...): an instance without attributes.
 absl::StatusOr<Value> NewObjectBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc) {
@@ -616,7 +633,7 @@ absl::StatusOr<bool> Evaluator::Impl::IsInstance(const Value& given, const Value
     if (path == "slice") return value.is(ValueKind::kSlice);
     if (path == "list") return value.is(ValueKind::kList);
     if (path == "dict") return value.is(ValueKind::kDict);
-    if (path == "tuple") return value.is(ValueKind::kTuple);
+    if (path == "tuple") return value.is(ValueKind::kTuple) && !absl::StartsWith(value.As<ItemsPayload>()->class_name, "dict_");
     return !IsTyped(value) && NameOfType(value) == path;  // float, str, dict, bool, set, range, NoneType
   }
   if (absl::EndsWith(path, "Callable")) {
@@ -659,6 +676,8 @@ absl::Status Evaluator::Impl::RaiseValue(const Value& given, Loc loc) {
     TILEVM_ASSIGN_OR_RETURN(exception, Instantiate(given, {}, loc));
   }
   std::string text;
+  const bool within = exception.is(ValueKind::kInstance) && thread_.handled.is(ValueKind::kInstance) && !Identical(exception, thread_.handled);
+  if (within) TILEVM_RETURN_IF_ERROR(SetAttr(exception, "__context__", thread_.handled, loc, true));
   if (exception.is(ValueKind::kInstance) || exception.is(ValueKind::kObject)) {
     TILEVM_ASSIGN_OR_RETURN(text, ToStr(exception, loc));
   } else {

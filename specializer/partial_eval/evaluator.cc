@@ -73,6 +73,7 @@ absl::StatusOr<Value> Host::Launch(Evaluator&, const Value&, const Value&, const
   return UnimplementedAt(loc, "launching a kernel is not available here");
 }
 void Host::Print(absl::string_view) {}
+void Host::PrintError(absl::string_view) {}
 
 void Evaluator::Impl::PrintText(absl::string_view text, absl::string_view end) {
   absl::StrAppend(&unfinished_line_, text, end);

@@ -45,6 +45,7 @@ class Host {
   // kernel[grid](args): kernel is kJitFunction (or kFunction of kind kKernel); grid a tuple, int, or callable. Returns what Python would (None).
   virtual absl::StatusOr<Value> Launch(Evaluator& evaluator, const Value& kernel, const Value& grid, const CallArgs& args, Loc loc);
   virtual void Print(absl::string_view line);  // print, static_print
+  virtual void PrintError(absl::string_view text);  // print(..., file=sys.stderr), with its end
 };
 
 // How one parameter of a kernel is specialized.

@@ -313,6 +313,7 @@ class Evaluator::Impl {
   absl::Status RaiseValue(const Value& exception, Loc loc);   // always an error
   absl::StatusOr<Value> InstanceAttr(const Value& instance, absl::string_view name, Loc loc);
   absl::StatusOr<Value> ClassAttr(const Value& type, absl::string_view name, Loc loc);
+  absl::StatusOr<Value> FromDescriptor(const Value& found, const Value& instance, const Value& type, Loc loc);
   bool HasBase(const Value& type, absl::string_view path) const;   // a builtin of that path among its bases, at any depth
   Value ExceptionOf(const absl::Status& status);
   void ForgetPending() { pending_ = Value(); }   // the exception behind an error that is dealt with
@@ -327,6 +328,8 @@ class Evaluator::Impl {
   // kNotFound status (no payload) if the kind has no such method.
   absl::StatusOr<Value> CallPythonMethod(const Value& object, absl::string_view name, const CallArgs& args, Loc loc);
   bool HasPythonMethod(const Value& object, absl::string_view name) const;
+  // "builtins.str.lower" and the like: a method as a function of its object.
+  bool IsTypeFunction(absl::string_view path) const;
 
   // --- kernels ---
   absl::StatusOr<ir::Kernel> Specialize(const Value& kernel, const SpecializationKey& key);
@@ -431,6 +434,7 @@ BuiltinFunction FindCollectionMethod(const Value& object, absl::string_view name
 absl::StatusOr<std::optional<Value>> CombineCounters(Evaluator::Impl& impl, isa::Op op, const Value& x, const Value& y, Loc loc);  // nullopt: they are none
 absl::StatusOr<Value> ImportedBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);  // modules.cc
 absl::StatusOr<Value> NewObjectBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc); // classes.cc
+absl::StatusOr<Value> CausedBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);    // classes.cc
 absl::StatusOr<Value> SuperBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);     // classes.cc
 absl::StatusOr<Value> CellBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);     // modules.cc
 absl::StatusOr<Value> FindSpecBuiltin(Evaluator::Impl& impl, const CallArgs& args, Loc loc);  // modules.cc

@@ -62,6 +62,13 @@ absl::StatusOr<Value> Unchanged(Impl&, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "decorator", 1, 1, loc));
   return args.positional[0];
 }
+// Comparisons that the class lacks come from the one that it has (CompareValues).
+absl::StatusOr<Value> TotalOrdering(Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "total_ordering", 1, 1, loc));
+  if (!args.positional[0].is(ValueKind::kClass)) return InvalidAt(loc, "TypeError: total_ordering: a class is wanted");
+  TILEVM_RETURN_IF_ERROR(impl.SetAttr(args.positional[0], "__total_ordering__", Value::Bool(true), loc));
+  return args.positional[0];
+}
 absl::StatusOr<Value> AbstractMethod(Impl&, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "abstractmethod", 1, 1, loc));
   auto wrapper = std::make_shared<MethodWrapper>();
@@ -77,7 +84,33 @@ absl::StatusOr<Value> CachedProperty(Impl&, const CallArgs& args, Loc loc) {
   return Value::Shared(ValueKind::kObject, std::move(wrapper));
 }
 absl::StatusOr<Value> Auto(Impl&, const CallArgs&, Loc) { return Value::Builtin("enum.auto()"); }  // MakeMembers puts a number there
-absl::StatusOr<Value> Decorator(Impl&, const CallArgs&, Loc) { return Value::Builtin("tilevm.identity"); }
+// functools.wraps(f) is a decorator: the function gets f's name and what the program has set on f.
+absl::StatusOr<Value> UpdateWrapper(Impl& impl, const CallArgs& args, Loc loc) {  // (wrapper, wrapped)
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "update_wrapper", 2, 2, loc));
+  const Value &wrapper = args.positional[0], &wrapped = args.positional[1];
+  if (!wrapper.is(ValueKind::kFunction)) return wrapper;
+  if (wrapped.is(ValueKind::kFunction)) {
+    const auto given = wrapped.As<FunctionPayload>()->attributes;
+    for (const auto& [name, value] : given) TILEVM_RETURN_IF_ERROR(impl.SetAttr(wrapper, name, value, loc));
+  }
+  for (const char* name : {"__name__", "__qualname__"}) {
+    const absl::StatusOr<Value> value = impl.GetAttr(wrapped, name, false, loc);
+    if (value.ok()) TILEVM_RETURN_IF_ERROR(impl.SetAttr(wrapper, name, *value, loc));
+  }
+  TILEVM_RETURN_IF_ERROR(impl.SetAttr(wrapper, "__wrapped__", wrapped, loc));
+  return wrapper;
+}
+absl::StatusOr<Value> WrapLater(Impl& impl, const CallArgs& args, Loc loc) {  // (wrapped, wrapper)
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "wraps", 2, 2, loc));
+  return UpdateWrapper(impl, CallArgs{{args.positional[1], args.positional[0]}, {}}, loc);
+}
+absl::StatusOr<Value> Wraps(Impl&, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "wraps", 1, 3, loc, {"wrapped", "assigned", "updated"}));
+  auto partial = std::make_shared<PartialObject>();
+  partial->callee = Value::Builtin("tilevm.wraps");
+  partial->args.positional = {Argument(args, 0, "wrapped")};
+  return Value::Shared(ValueKind::kObject, std::move(partial));
+}
 absl::StatusOr<Value> Nothing(Impl&, const CallArgs&, Loc) { return Value::None(); }
 absl::StatusOr<Value> Second(Impl&, const CallArgs& args, Loc loc) {  // typing.cast
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "cast", 2, 2, loc));
@@ -360,10 +393,52 @@ absl::StatusOr<Value> ReplaceFields(Impl& impl, const CallArgs& args, Loc loc) {
   return impl.Instantiate(args.positional[0].As<InstancePayload>()->type, call, loc);
 }
 
+absl::StatusOr<Value> Namespace(Impl&, const CallArgs& args, Loc loc) {
+  if (!args.positional.empty()) return InvalidAt(loc, "TypeError: SimpleNamespace takes keywords only");
+  auto type = std::make_shared<ClassPayload>();
+  type->name = "namespace";
+  type->bases = {Value::Builtin("types.SimpleNamespace")};
+  auto instance = std::make_shared<InstancePayload>();
+  instance->type = Value::Shared(ValueKind::kClass, std::move(type));
+  instance->attributes = args.keyword;
+  return Value::Shared(ValueKind::kInstance, std::move(instance));
+}
+absl::StatusOr<Value> Fields(Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "fields", 1, 1, loc));
+  const Value& given = args.positional[0];
+  const Value type = given.is(ValueKind::kInstance) ? given.As<InstancePayload>()->type : given;
+  const Value* names = impl.FindInClass(type, "__dataclass_fields__");
+  if (names == nullptr) return InvalidAt(loc, "TypeError: must be called with a dataclass type or instance");
+  std::vector<Value> fields;
+  for (const Value& name : names->items()) {
+    TILEVM_ASSIGN_OR_RETURN(Value field, Field(impl, {}, loc));
+    if (const Value* otherwise = impl.FindInClass(type, name.string())) {
+      if (otherwise->is(ValueKind::kInstance) && impl.NameOfType(*otherwise) == "Field") {
+        field = Value::Shared(ValueKind::kInstance, std::make_shared<InstancePayload>(*otherwise->As<InstancePayload>()));
+      } else {
+        TILEVM_RETURN_IF_ERROR(impl.SetAttr(field, "default", *otherwise, loc, true));
+      }
+    }
+    TILEVM_RETURN_IF_ERROR(impl.SetAttr(field, "name", name, loc, true));
+    fields.push_back(std::move(field));
+  }
+  return Value::Tuple(std::move(fields));
+}
+absl::StatusOr<Value> IsDataClass(Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "is_dataclass", 1, 1, loc));
+  const Value& given = args.positional[0];
+  return Value::Bool(impl.FindInClass(given.is(ValueKind::kInstance) ? given.As<InstancePayload>()->type : given, "__dataclass_fields__") != nullptr);
+}
+absl::StatusOr<Value> TypeVariable(Impl&, const CallArgs&, Loc) { return Value::Builtin("typing.Any"); }  // type hints mean nothing here
+
 constexpr BuiltinRow kRows[] = {
+    {"types.SimpleNamespace", Namespace}, {"dataclasses.fields", Fields}, {"dataclasses.is_dataclass", IsDataClass}, {"typing.TypeVar", TypeVariable},
+    {"typing.ParamSpec", TypeVariable}, {"typing.NewType", TypeVariable}, {"typing.overload", Unchanged}, {"typing.final", Unchanged},
+    {"typing.runtime_checkable", Unchanged},
     {"functools.partial", Partial}, {"functools.lru_cache", LruCache}, {"functools.cache", Cache}, {"tilevm.cache", CacheWith},
-    {"functools.cached_property", CachedProperty}, {"enum.auto", Auto}, {"enum.unique", Unchanged}, {"functools.total_ordering", Unchanged},
-    {"functools.wraps", Decorator}, {"abc.abstractmethod", AbstractMethod}, {"copy.copy", ShallowCopy}, {"copy.deepcopy", DeepCopy},
+    {"functools.cached_property", CachedProperty}, {"enum.auto", Auto}, {"enum.unique", Unchanged}, {"functools.total_ordering", TotalOrdering},
+    {"functools.wraps", Wraps}, {"functools.update_wrapper", UpdateWrapper}, {"tilevm.wraps", WrapLater},
+    {"abc.abstractmethod", AbstractMethod}, {"copy.copy", ShallowCopy}, {"copy.deepcopy", DeepCopy},
     {"dataclasses.dataclass", DataClass}, {"dataclasses.field", Field}, {"dataclasses.asdict", AsDict}, {"dataclasses.astuple", AsTuple},
     {"dataclasses.replace", ReplaceFields}, {"typing.cast", Second}, {"warnings.warn", Nothing}, {"warnings.filterwarnings", Nothing},
     {"operator.add", Operator<Op::kAdd>}, {"operator.sub", Operator<Op::kSub>}, {"operator.mul", Operator<Op::kMul>},
@@ -437,6 +512,13 @@ std::optional<Value> FindBuiltinValue(absl::string_view path) {
   if (path == "math.tau") return Value::Float(6.28318530717958647692);
   if (path == "math.inf") return Value::Float(std::numeric_limits<double>::infinity());
   if (path == "math.nan") return Value::Float(std::numeric_limits<double>::quiet_NaN());
+  if (path == "string.ascii_lowercase") return Value::String("abcdefghijklmnopqrstuvwxyz");
+  if (path == "string.ascii_uppercase") return Value::String("ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+  if (path == "string.ascii_letters") return Value::String("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+  if (path == "string.digits") return Value::String("0123456789");
+  if (path == "string.hexdigits") return Value::String("0123456789abcdefABCDEF");
+  if (path == "string.punctuation") return Value::String("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~");
+  if (path == "sys.byteorder") return Value::String("little");
   if (path == "typing.TYPE_CHECKING") return Value::Bool(false);
   if (path == "dataclasses.FrozenInstanceError") return Value::Builtin("builtins.FrozenInstanceError");
   if (path == "json.JSONDecodeError" || path == "json.decoder.JSONDecodeError") return Value::Builtin("builtins.JSONDecodeError");

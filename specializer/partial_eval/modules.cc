@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -87,9 +88,13 @@ void CollectGlobals(const isa::Module& module, const isa::Function& function, co
 }  // namespace
 
 bool Evaluator::Impl::Exists(const std::string& path, Loc loc) {
-  if (type_names_.contains(path)) return true;
+  if (type_names_.contains(path) || IsTypeFunction(path)) return true;
   if (FindBuiltin(path) != nullptr || FindBuiltinValue(path).has_value() || IsExceptionName(path) || IsNamespace(path)) return true;
   absl::string_view name = path;
+  if (absl::StartsWith(name, "typing.") || absl::StartsWith(name, "collections.abc.")) {  // hints: whatever begins with a capital
+    const absl::string_view hint = name.substr(name.rfind('.') + 1);
+    if (!hint.empty() && absl::ascii_isupper(hint[0])) return true;
+  }
   if (std::find(std::begin(kTritonNames), std::end(kTritonNames), name) != std::end(kTritonNames)) return true;
   if (absl::StartsWith(name, "libdevice.") && isa::OpFromSurface(name).has_value()) return true;
   constexpr absl::string_view kLanguage = "triton.language.";

@@ -87,7 +87,7 @@ absl::StatusOr<Value> Int(Impl& impl, const CallArgs& args, Loc loc) {
     TILEVM_ASSIGN_OR_RETURN(Value item, value.As<HostObject>()->CallMethod(impl.self(), "item", {}, loc));
     if (item.is_static_number()) return Int(impl, CallArgs{{item}, {}}, loc);
   }
-  return InvalidAt(loc, "TypeError: int() argument must be a string or a number, not '", impl.NameOfType(value), "'");
+  return InvalidAt(loc, "TypeError: int() argument must be a string, a bytes-like object or a real number, not '", impl.NameOfType(value), "'");
 }
 
 absl::StatusOr<Value> Float(Impl& impl, const CallArgs& args, Loc loc) {
@@ -121,7 +121,7 @@ absl::StatusOr<Value> Float(Impl& impl, const CallArgs& args, Loc loc) {
     TILEVM_ASSIGN_OR_RETURN(Value item, value.As<HostObject>()->CallMethod(impl.self(), "item", {}, loc));
     if (item.is_static_number()) return Float(impl, CallArgs{{item}, {}}, loc);
   }
-  return InvalidAt(loc, "TypeError: float() argument must be a string or a number, not '", impl.NameOfType(value), "'");
+  return InvalidAt(loc, "TypeError: float() argument must be a string or a real number, not '", impl.NameOfType(value), "'");
 }
 
 absl::StatusOr<Value> Bool(Impl& impl, const CallArgs& args, Loc loc) {
@@ -359,7 +359,10 @@ absl::StatusOr<Value> Id(Impl& impl, const CallArgs& args, Loc loc) {
 absl::StatusOr<Value> Hash(Impl& impl, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "hash", 1, 1, loc));
   TILEVM_ASSIGN_OR_RETURN(uint64_t hash, impl.HashOf(args.positional[0], loc));
-  const Value value = Unboxed(args.positional[0]);
+  Value value = Unboxed(args.positional[0]);
+  if (value.is(ValueKind::kBool)) value = Value::Int(value.int_value());
+  if (value.is(ValueKind::kFloat) && std::fabs(value.float_value()) < INT32_MAX && value.float_value() == std::floor(value.float_value()))
+    value = Value::Int(static_cast<int64_t>(value.float_value()));
   const bool small = value.is(ValueKind::kInt) && value.int_value() > -2 && value.int_value() < INT32_MAX;  // as Python has them
   return small ? value : Value::Int(static_cast<int64_t>(hash >> 1));
 }
@@ -379,6 +382,11 @@ absl::StatusOr<Value> ObjectSetAttr(Impl& impl, const CallArgs& args, Loc loc) {
 }
 
 absl::StatusOr<Value> Print(Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "print", 0, args.positional.size() + args.keyword.size(), loc, {"sep", "end", "file", "flush"}));
+  const Value* file = FindKeyword(args, "file");
+  const bool to_error = file != nullptr && file->is(ValueKind::kBuiltin) && file->string() == "sys.stderr";
+  const bool to_output = file == nullptr || file->is(ValueKind::kNone) || (file->is(ValueKind::kBuiltin) && file->string() == "sys.stdout");
+  if (!to_error && !to_output) return UnimplementedAt(loc, "print to a file other than sys.stdout and sys.stderr");
   std::vector<std::string> parts;
   for (const Value& value : args.positional) {
     TILEVM_ASSIGN_OR_RETURN(std::string text, impl.ToStr(value, loc));
@@ -386,9 +394,36 @@ absl::StatusOr<Value> Print(Impl& impl, const CallArgs& args, Loc loc) {
   }
   const Value* separator = FindKeyword(args, "sep");
   const Value* end = FindKeyword(args, "end");
-  impl.PrintText(absl::StrJoin(parts, separator != nullptr && separator->is(ValueKind::kString) ? separator->string() : " "),
-                 end != nullptr && end->is(ValueKind::kString) ? end->string() : "\n");
+  const std::string text = absl::StrJoin(parts, separator != nullptr && separator->is(ValueKind::kString) ? separator->string() : " ");
+  const std::string ending = end != nullptr && end->is(ValueKind::kString) ? end->string() : "\n";
+  if (to_error) {
+    impl.host().PrintError(absl::StrCat(text, ending));
+  } else {
+    impl.PrintText(text, ending);
+  }
   return Value::None();
+}
+
+// sys.stdout.write, sys.stderr.write
+template <bool kError>
+absl::StatusOr<Value> Write(Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "write", 1, 1, loc));
+  if (!args.positional[0].is(ValueKind::kString)) return InvalidAt(loc, "TypeError: write() argument must be str, not ", impl.NameOfType(args.positional[0]));
+  if (kError) {
+    impl.host().PrintError(args.positional[0].string());
+  } else {
+    impl.PrintText(args.positional[0].string(), "");
+  }
+  TILEVM_ASSIGN_OR_RETURN(const int64_t length, impl.Length(args.positional[0], loc));
+  return Value::Int(length);
+}
+absl::StatusOr<Value> Flush(Impl&, const CallArgs&, Loc) { return Value::None(); }
+
+// vars(x): the attributes of x.
+absl::StatusOr<Value> Vars(Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "vars", 1, 1, loc));
+  absl::StatusOr<Value> attributes = impl.GetAttr(args.positional[0], "__dict__", false, loc);
+  return attributes.ok() ? attributes : InvalidAt(loc, "TypeError: vars() argument must have __dict__ attribute");
 }
 
 absl::StatusOr<Value> StaticMethod(Impl&, const CallArgs& args, Loc loc) {
@@ -420,7 +455,10 @@ constexpr BuiltinRow kRows[] = {
     {"builtins.abs", Abs}, {"builtins.round", Round}, {"builtins.divmod", DivMod}, {"builtins.pow", Pow}, {"builtins.hex", Digits<16>}, {"builtins.bin", Digits<2>},
     {"builtins.oct", Digits<8>}, {"builtins.chr", Chr}, {"builtins.ord", Ord}, {"builtins.type", Type}, {"builtins.isinstance", IsInstanceOf},
     {"builtins.issubclass", IsSubclassOf}, {"builtins.getattr", GetAttrOf}, {"builtins.hasattr", HasAttrOf}, {"builtins.setattr", SetAttrOf},
-    {"builtins.callable", Callable}, {"builtins.id", Id}, {"builtins.hash", Hash}, {"builtins.delattr", DelAttrOf}, {"builtins.object.__setattr__", ObjectSetAttr}, {"builtins.print", Print}, {"builtins.staticmethod", StaticMethod},
+    {"builtins.callable", Callable}, {"builtins.id", Id}, {"builtins.hash", Hash}, {"builtins.delattr", DelAttrOf},
+    {"builtins.object.__setattr__", ObjectSetAttr}, {"builtins.print", Print},
+    {"sys.stdout.write", Write<false>}, {"sys.stderr.write", Write<true>}, {"sys.stdout.flush", Flush}, {"sys.stderr.flush", Flush}, {"builtins.vars", Vars},
+     {"builtins.staticmethod", StaticMethod},
     {"builtins.classmethod", ClassMethod}, {"builtins.property", Property}, {"tilevm.property_part", PropertyPart},
 };
 

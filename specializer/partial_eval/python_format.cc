@@ -322,6 +322,13 @@ absl::StatusOr<std::string> PercentFormat(absl::string_view text, const Value& v
       out += Pad(spec, "", piece, '>');
       continue;
     }
+    if (spec.type == 'c' && item.is(ValueKind::kString)) {
+      const std::string& one = item.string();
+      const auto starts = std::count_if(one.begin(), one.end(), [](char ch) { return (static_cast<unsigned char>(ch) & 0xc0) != 0x80; });
+      if (starts != 1) return InvalidAt(loc, "TypeError: %c requires int or char");
+      out += Pad(spec, "", one, '>');
+      continue;
+    }
     item = to_number(item);
     if (spec.type == 'i' || spec.type == 'u') spec.type = 'd';
     absl::StatusOr<std::string> piece;

@@ -41,8 +41,9 @@ absl::StatusOr<SliceBounds> Resolve(const SlicePayload& slice, int64_t size, Loc
 }
 
 absl::StatusOr<int64_t> Position(const Value& subscript, int64_t size, absl::string_view what, Loc loc) {
-  TILEVM_ASSIGN_OR_RETURN(int64_t at, ToIndex(subscript, absl::StrCat(what, " indices"), loc));
-  if (at < -size || at >= size) return InvalidAt(loc, "IndexError: ", what, " index ", at, " out of range (", size, " items)");
+  const absl::string_view wanted = what == "list" || what == "tuple" ? " indices must be integers or slices" : " indices must be integers";
+  TILEVM_ASSIGN_OR_RETURN(int64_t at, ToIndex(subscript, absl::StrCat(what, wanted), loc));
+  if (at < -size || at >= size) return InvalidAt(loc, "IndexError: ", what, " index out of range");
   return at < 0 ? at + size : at;
 }
 
@@ -90,7 +91,7 @@ absl::StatusOr<Value> SliceIndices(const Value& slice, int64_t size, Loc loc) {
 absl::StatusOr<int64_t> ToIndex(const Value& given, absl::string_view what, Loc loc) {
   const Value value = Unboxed(given);
   if (!value.is(ValueKind::kInt) && !value.is(ValueKind::kBool)) {
-    return InvalidAt(loc, "TypeError: ", what, " must be integers, not ", TypeName(value, nullptr),
+    return InvalidAt(loc, "TypeError: ", what, absl::StrContains(what, " must be ") ? "" : " must be integers", ", not ", TypeName(value, nullptr),
                      value.is_tensor() ? " (a value known only when the kernel runs; constexpr is wanted)" : "");
   }
   const absl::int128 number = value.int_value();
@@ -249,6 +250,7 @@ absl::StatusOr<Value> Evaluator::Impl::Index(const Value& object, const Value& g
     case ValueKind::kTuple: case ValueKind::kList: {
       const ItemVector& items = object.items();
       const int64_t size = static_cast<int64_t>(items.size());
+      if (absl::StartsWith(object.is(ValueKind::kTuple) ? object.As<ItemsPayload>()->class_name : "", "dict_")) break;
       if (subscript.is(ValueKind::kSlice)) {
         TILEVM_ASSIGN_OR_RETURN(SliceBounds bounds, Resolve(*subscript.As<SlicePayload>(), size, loc));
         std::vector<Value> part;

@@ -64,6 +64,49 @@ absl::StatusOr<Value> Title(const MethodCall& c) {
   return Value::String(std::move(text));
 }
 
+absl::StatusOr<Value> SwapCase(const MethodCall& c) {
+  std::string text = c.self.string();
+  for (char& ch : text) ch = absl::ascii_isupper(ch) ? absl::ascii_tolower(ch) : absl::ascii_toupper(ch);
+  return Value::String(std::move(text));
+}
+absl::StatusOr<Value> ExpandTabs(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.Check(0, 1, {"tabsize"}));
+  int64_t size = 8;
+  if (const Value given = Argument(c.args, 0, "tabsize"); !given.absent()) {
+    TILEVM_ASSIGN_OR_RETURN(size, ToIndex(given, "tabsize", c.loc));
+  }
+  size = std::clamp<int64_t>(size, 0, 1024);
+  std::string text;
+  int64_t column = 0;
+  for (char ch : c.self.string()) {
+    TILEVM_RETURN_IF_ERROR(c.impl.CheckText(text.size(), c.loc));
+    if (ch == '\t') {
+      const int64_t spaces = size == 0 ? 0 : size - column % size;
+      text.append(static_cast<size_t>(spaces), ' ');
+      column += spaces;
+      continue;
+    }
+    text += ch;
+    column = ch == '\n' || ch == '\r' ? 0 : column + 1;
+  }
+  return Value::String(std::move(text));
+}
+absl::StatusOr<Value> IsIdentifier(const MethodCall& c) {
+  const std::string& text = c.self.string();
+  const bool starts = !text.empty() && (absl::ascii_isalpha(text[0]) || text[0] == '_');
+  return Value::Bool(starts && std::all_of(text.begin(), text.end(), [](char ch) { return absl::ascii_isalnum(ch) || ch == '_'; }));
+}
+absl::StatusOr<Value> IsTitle(const MethodCall& c) {
+  bool start = true, any = false;
+  for (char ch : c.self.string()) {
+    const bool upper = absl::ascii_isupper(ch), lower = absl::ascii_islower(ch);
+    if ((upper && !start) || (lower && start)) return Value::Bool(false);
+    any = any || upper;
+    start = !upper && !lower;
+  }
+  return Value::Bool(any);
+}
+
 absl::StatusOr<Value> Affix(const MethodCall& c, bool start) {
   TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
   const Value& given = c.args.positional[0];
@@ -384,7 +427,8 @@ absl::StatusOr<Value> IndexOf(const MethodCall& c) {
     TILEVM_ASSIGN_OR_RETURN(bool equal, c.impl.Equals(items[i], c.args.positional[0], c.loc));
     if (equal) return Value::Int(static_cast<int64_t>(i));
   }
-  return InvalidAt(c.loc, "ValueError: ", Repr(c.args.positional[0]), " is not in the sequence");
+  return c.self.is(ValueKind::kList) ? InvalidAt(c.loc, "ValueError: ", Repr(c.args.positional[0]), " is not in list")
+                                    : InvalidAt(c.loc, "ValueError: tuple.index(x): x not in tuple");
 }
 absl::StatusOr<Value> CountItems(const MethodCall& c) {
   TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
@@ -519,7 +563,8 @@ absl::StatusOr<Value> Keys(const MethodCall& c) {
   for (const auto& [key, value] : DictOf(c).entries) {
     items.push_back(c.name == "keys" ? key : c.name == "values" ? value : Value::Tuple({key, value}));
   }
-  return Value::List(std::move(items));
+  if (c.impl.in_kernel()) return Value::List(std::move(items));
+  return MakeNamedTuple(absl::StrCat("dict_", c.name), {}, std::move(items));  // of what is there now
 }
 absl::StatusOr<Value> Get(const MethodCall& c) {
   TILEVM_RETURN_IF_ERROR(c.Check(1, 2, {"default"}));
@@ -642,7 +687,8 @@ constexpr MethodRow kStringMethods[] = {
     {"splitlines", SplitLines}, {"partition", Partition}, {"rpartition", Partition}, {"join", JoinText}, {"replace", Replace}, {"find", FindText}, {"rfind", FindText},
     {"index", FindText}, {"rindex", FindText}, {"count", CountText}, {"isdigit", AllAre<IsDigit>}, {"isnumeric", AllAre<IsDigit>}, {"isdecimal", AllAre<IsDigit>},
     {"isalpha", AllAre<IsAlpha>}, {"isalnum", AllAre<IsAlnum>}, {"isspace", AllAre<IsSpace>}, {"isupper", IsUpper}, {"islower", IsLower}, {"ljust", Justify},
-    {"rjust", Justify}, {"center", Justify}, {"zfill", Justify}, {"format", FormatText}, {"encode", Itself}, {"decode", Itself}, {"expandtabs", Itself},
+    {"rjust", Justify}, {"center", Justify}, {"zfill", Justify}, {"format", FormatText}, {"encode", Itself}, {"decode", Itself}, {"expandtabs", ExpandTabs},
+    {"swapcase", SwapCase}, {"isidentifier", IsIdentifier}, {"istitle", IsTitle},
 };
 constexpr MethodRow kListMethods[] = {
     {"append", Append}, {"extend", Extend}, {"insert", Insert}, {"pop", Pop}, {"remove", RemoveItem}, {"index", IndexOf}, {"count", CountItems}, {"sort", Sort},
@@ -702,6 +748,18 @@ MethodFunction FindMethod(const Impl& impl, const Value& object, absl::string_vi
 
 bool Evaluator::Impl::HasPythonMethod(const Value& object, absl::string_view name) const {
   return FindMethod(*this, object, name) != nullptr || FindCollectionMethod(object, name) != nullptr || FindModuleMethod(*this, object, name) != nullptr;
+}
+
+bool Evaluator::Impl::IsTypeFunction(absl::string_view path) const {
+  if (!absl::ConsumePrefix(&path, "builtins.")) return false;
+  const size_t dot = path.find('.');
+  if (dot == absl::string_view::npos) return false;
+  const absl::string_view type = path.substr(0, dot), name = path.substr(dot + 1);
+  for (auto [known, rows] : {std::pair<absl::string_view, absl::Span<const MethodRow>>("str", kStringMethods), {"list", kListMethods}, {"tuple", kTupleMethods},
+                             {"dict", kDictMethods}, {"set", kSetMethods}, {"int", kIntMethods}, {"float", kFloatMethods}}) {
+    if (type == known) return std::any_of(rows.begin(), rows.end(), [&, wanted = name](const MethodRow& row) { return row.name == wanted; });
+  }
+  return false;
 }
 
 absl::StatusOr<Value> Evaluator::Impl::CallPythonMethod(const Value& object, absl::string_view name, const CallArgs& args, Loc loc) {

@@ -121,7 +121,7 @@ absl::StatusOr<Value> IntBinary(Op op, int128 x, int128 y, Loc loc) {
       if (y == 0) return InvalidAt(loc, "ZeroDivisionError: division by zero");
       return Value::Float(static_cast<double>(x) / static_cast<double>(y));
     case Op::kFloorDiv: case Op::kMod:
-      if (y == 0) return InvalidAt(loc, "ZeroDivisionError: integer division or modulo by zero");
+      if (y == 0) return InvalidAt(loc, "ZeroDivisionError: integer ", op == Op::kMod ? "modulo" : "division or modulo", " by zero");
       if (y == -1) {  // the only quotient that can overflow
         if (op == Op::kMod) return Value::Int(0);
         result = Sub(0, x, loc);
@@ -149,7 +149,7 @@ absl::StatusOr<Value> IntBinary(Op op, int128 x, int128 y, Loc loc) {
       if (y < 0) return InvalidAt(loc, "ValueError: negative shift count");
       result = y > 126 ? int128(x < 0 ? -1 : 0) : FloorDivide(x, int128(1) << static_cast<int>(y));
       break;
-    default: return InvalidAt(loc, "TypeError: unsupported operand types for ", Symbol(op), ": 'int' and 'int'");
+    default: return InvalidAt(loc, "TypeError: unsupported operand type(s) for ", Symbol(op), ": 'int' and 'int'");
   }
   TILEVM_RETURN_IF_ERROR(result.status());
   return Value::Int(*result);
@@ -179,13 +179,18 @@ absl::StatusOr<Value> FloatBinary(Op op, double x, double y, Loc loc) {
       if (x == 0 && y < 0) return InvalidAt(loc, "ZeroDivisionError: 0.0 cannot be raised to a negative power");
       if (x < 0 && std::isfinite(y) && y != std::floor(y)) return UnimplementedAt(loc, "a complex number: a negative float to a fractional power");
       return Value::Float(std::pow(x, y));
-    default: return InvalidAt(loc, "TypeError: unsupported operand types for ", Symbol(op), ": 'float' and 'float'");
+    default: return InvalidAt(loc, "TypeError: unsupported operand type(s) for ", Symbol(op), ": 'float' and 'float'");
   }
 }
 
 double AsDouble(const Value& value) { return value.is(ValueKind::kFloat) ? value.float_value() : static_cast<double>(value.int_value()); }
 
 bool IsSequence(const Value& value) { return value.is(ValueKind::kTuple) || value.is(ValueKind::kList); }
+bool IsSetView(const Value& value) {
+  if (!value.is(ValueKind::kTuple)) return false;
+  const std::string& name = value.As<ItemsPayload>()->class_name;
+  return name == "dict_keys" || name == "dict_items";
+}
 absl::Status TooLong(Loc loc) { return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "MemoryError: a sequence of more than ", kMaxSequence, " items"); }
 
 absl::StatusOr<Value> Repeat(const Value& sequence, const Value& count, Loc loc) {
@@ -244,6 +249,18 @@ absl::StatusOr<Value> Evaluator::Impl::Binary(Op op, const Value& x, const Value
     TILEVM_ASSIGN_OR_RETURN(std::optional<Value> value, CallDunder(y, absl::StrCat("__r", DunderName(op), "__"), {x}, loc));
     if (value.has_value()) return *value;
   }
+  // The keys of a dict are a set.
+  const bool as_set = op == Op::kBitAnd || op == Op::kBitOr || op == Op::kBitXor || op == Op::kSub || IsComparison(op);
+  if (as_set && (IsSetView(x) || IsSetView(y))) {
+    Value sides[] = {x, y};
+    for (Value& side : sides) {
+      const bool other = IsComparison(op) ? side.is(ValueKind::kSet) : true;
+      if (IsSetView(side) || (!IsComparison(op) && other && !side.is(ValueKind::kSet))) {
+        TILEVM_ASSIGN_OR_RETURN(side, SetOf(side, false, loc));
+      }
+    }
+    return Binary(op, sides[0], sides[1], loc);
+  }
   if (IsComparison(op)) return CompareValues(op, x, y, loc);
   if (std::optional<Value> number = EnumNumber(x)) return Binary(op, *number, y, loc);
   if (std::optional<Value> number = EnumNumber(y)) return Binary(op, x, *number, loc);
@@ -260,6 +277,10 @@ absl::StatusOr<Value> Evaluator::Impl::Binary(Op op, const Value& x, const Value
   if (op == Op::kAdd && x.is(ValueKind::kString) && y.is(ValueKind::kString)) {
     TILEVM_RETURN_IF_ERROR(CheckText(x.string().size() + y.string().size(), loc));
     return Value::String(x.string() + y.string());
+  }
+  if (op == Op::kAdd && (x.is(ValueKind::kString) || IsSequence(x)) && x.kind() != y.kind()) {
+    const std::string type = x.is(ValueKind::kString) ? "str" : NameOfType(x);
+    return InvalidAt(loc, "TypeError: can only concatenate ", type, " (not \"", NameOfType(y), "\") to ", type);
   }
   if (percent) {
     // %d, %f and the like take the number of a tensor.
@@ -299,7 +320,7 @@ absl::StatusOr<Value> Evaluator::Impl::Binary(Op op, const Value& x, const Value
     for (const auto& [key, value] : y.As<DictPayload>()->entries) TILEVM_RETURN_IF_ERROR(DictPut(merged, key, value, loc));
     return merged;
   }
-  return InvalidAt(loc, "TypeError: unsupported operand types for ", Symbol(op), ": '", NameOfType(x), "' and '", NameOfType(y), "'");
+  return InvalidAt(loc, "TypeError: unsupported operand type(s) for ", Symbol(op), ": '", NameOfType(x), "' and '", NameOfType(y), "'");
 }
 
 absl::StatusOr<bool> Evaluator::Impl::LessThan(const Value& x, const Value& y, Loc loc) {
@@ -414,12 +435,24 @@ absl::StatusOr<Value> Evaluator::Impl::CompareValues(Op op, const Value& x, cons
       x.As<InstancePayload>()->type.payload() == y.As<InstancePayload>()->type.payload()) {
     return CompareValues(op, *DataFields(x), *DataFields(y), loc);
   }
+  if (x.is(ValueKind::kInstance) && HasFlag(x.As<InstancePayload>()->type, "__total_ordering__")) {
+    // x <= y is x < y or x == y, and so on, by whichever of the four there is.
+    constexpr Op kAll[] = {Op::kLt, Op::kLe, Op::kGt, Op::kGe};
+    for (Op known : kAll) {
+      TILEVM_ASSIGN_OR_RETURN(std::optional<Value> value, CallDunder(x, absl::StrCat("__", DunderName(known), "__"), {y}, loc));
+      if (!value.has_value()) continue;
+      TILEVM_ASSIGN_OR_RETURN(const bool holds, Truth(*value, loc));
+      TILEVM_ASSIGN_OR_RETURN(const bool equal, Equals(x, y, loc));
+      const bool below = known == Op::kLt ? holds : known == Op::kLe ? holds && !equal : known == Op::kGt ? !holds && !equal : !holds;
+      return Value::Bool(op == Op::kLt ? below : op == Op::kLe ? below || equal : op == Op::kGt ? !below && !equal : !below);
+    }
+  }
   if (y.is(ValueKind::kInstance)) {
     const char* mirrored = op == Op::kLt ? "__gt__" : op == Op::kLe ? "__ge__" : op == Op::kGt ? "__lt__" : "__le__";
     TILEVM_ASSIGN_OR_RETURN(std::optional<Value> value, CallDunder(y, mirrored, {x}, loc));
     if (value.has_value()) return *value;
   }
-  return InvalidAt(loc, "TypeError: '", Symbol(op), "' not supported between '", NameOfType(x), "' and '", NameOfType(y), "'");
+  return InvalidAt(loc, "TypeError: '", Symbol(op), "' not supported between instances of '", NameOfType(x), "' and '", NameOfType(y), "'");
 }
 
 }  // namespace tilevm::specializer

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "specializer/partial_eval/impl.h"
 #include "specializer/partial_eval/python_format.h"
@@ -63,6 +64,7 @@ class Representation {
     return absl::OkStatus();
   }
   absl::Status Tuple(const ItemsPayload& tuple) {
+    if (absl::StartsWith(tuple.class_name, "dict_")) return Items(absl::StrCat(tuple.class_name, "(["), tuple.items, "])");
     if (tuple.class_name == "torch.Size") return Items("torch.Size([", tuple.items, "])");
     if (tuple.field_names.size() != tuple.items.size() || tuple.field_names.empty()) return Items("(", tuple.items, tuple.items.size() == 1 ? ",)" : ")");
     std::vector<std::pair<std::string, Value>> fields;

@@ -138,6 +138,17 @@ absl::StatusOr<Value> Dict(Impl& impl, const CallArgs& args, Loc loc) {
   return dict;
 }
 
+absl::StatusOr<Value> FromKeys(Impl& impl, const CallArgs& args, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(CheckArguments(args, "fromkeys", 1, 2, loc));
+  Value dict = MakeDict({});
+  const Value value = args.positional.size() == 2 ? args.positional[1] : Value::None();
+  TILEVM_RETURN_IF_ERROR(impl.ForEach(args.positional[0], loc, [&](const Value& key) -> absl::StatusOr<bool> {
+    TILEVM_RETURN_IF_ERROR(impl.DictPut(dict, key, value, loc));
+    return true;
+  }));
+  return dict;
+}
+
 absl::StatusOr<Value> DefaultDict(Impl& impl, const CallArgs& args, Loc loc) {
   CallArgs rest = args;
   Value factory = Value::None();
@@ -191,7 +202,8 @@ absl::StatusOr<Value> NamedTuple(Impl& impl, const CallArgs& args, Loc loc) {
 constexpr BuiltinRow kRows[] = {
     {"builtins.len", Len}, {"builtins.min", Min}, {"builtins.max", Max}, {"builtins.sum", Sum}, {"builtins.any", Any}, {"builtins.all", All},
     {"builtins.sorted", Sorted}, {"builtins.list", List}, {"builtins.tuple", Tuple}, {"builtins.set", Set<false>}, {"builtins.frozenset", Set<true>},
-    {"builtins.dict", Dict}, {"builtins.slice", SliceBuiltin}, {"functools.reduce", Reduce}, {"collections.namedtuple", NamedTuple}, {"typing.NamedTuple", NamedTuple},
+    {"builtins.dict", Dict}, {"builtins.dict.fromkeys", FromKeys}, {"builtins.slice", SliceBuiltin}, {"functools.reduce", Reduce},
+    {"collections.namedtuple", NamedTuple}, {"typing.NamedTuple", NamedTuple},
     {"collections.defaultdict", DefaultDict}, {"tilevm.generator", NewGeneratorBuiltin}, {"tilevm.yield", YieldBuiltin},
     {"contextlib.contextmanager", ContextManagerBuiltin}, {"contextlib.suppress", SuppressBuiltin},
     {"contextlib.nullcontext", NullContextBuiltin},

@@ -17,7 +17,7 @@ namespace {
 constexpr absl::string_view kTriton =
     "AsyncCompileMode AutotunerError CompilationError CompiledKernel Config FutureKernel InterpreterError JITFunction KernelInterface MockTensor "
     "OutOfResources PTXASError TensorWrapper TritonError aggregate autotune backends cdiv common compile compiler constexpr_function errors experimental "
-    "heuristics jit knobs language must_use_result next_power_of_2 ops profiler reinterpret runtime set_allocator set_profile_allocator testing tools impl code_gen cudagraphs";
+    "heuristics jit knobs language must_use_result next_power_of_2 ops profiler reinterpret runtime set_allocator set_profile_allocator testing tools";
 
 constexpr absl::string_view kLanguage =
     "PropagateNan TRITON_BUILTIN TRITON_MAX_TENSOR_NUMEL aggregate base_type base_value block_type builtin check_bit_width condition const constexpr "

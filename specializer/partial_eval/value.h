@@ -305,6 +305,7 @@ struct FunctionPayload : Payload {
   uint32_t function = 0;
   std::vector<Value> defaults;          // of the parameters that have one, in order
   std::vector<Value> captures;
+  std::vector<std::pair<std::string, Value>> attributes;  // that the program has set: f.count = 0, functools.wraps
   bool for_kernels = false;             // not under jit, yet a kernel may call it: a constexpr_function, or defined inside a kernel
 };
 struct JitWrapper {  // innermost first

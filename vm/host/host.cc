@@ -27,6 +27,11 @@ void HostWorld::Print(absl::string_view line) {
   std::fputc('\n', stdout);
 }
 
+// A host that takes the lines of print() has not asked for these.
+void HostWorld::PrintError(absl::string_view text) {
+  if (!options_.print) std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
 void HostWorld::Record(LaunchRecord record) {
   ++launch_count_;
   if (record.on_device) device_us_ += record.run_us;

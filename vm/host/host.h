@@ -76,6 +76,7 @@ class HostWorld : public specializer::Host {
   specializer::OutsideName LookUpName(absl::string_view path) override;
   absl::StatusOr<Value> Launch(Evaluator& evaluator, const Value& kernel, const Value& grid, const CallArgs& args, Loc loc) override;
   void Print(absl::string_view line) override;
+  void PrintError(absl::string_view text) override;
 
   // nullptr, None, "cpu", "cuda", "cuda:0", torch.device or an int: all name the chosen engine; anything else is an error.
   absl::Status CheckDevice(const Value& device, Loc loc) const;

@@ -18,6 +18,11 @@ const Value* Record::Find(absl::string_view name) const {
 
 absl::StatusOr<Value> Record::GetAttr(Evaluator& evaluator, absl::string_view name, Loc loc) {
   if (const Value* value = Find(name)) return *value;
+  if (name == "__dict__") {
+    std::vector<std::pair<Value, Value>> entries;
+    for (const auto& [key, value] : attributes_) entries.emplace_back(Value::String(key), value);
+    return specializer::MakeDict(std::move(entries));
+  }
   return HostObject::GetAttr(evaluator, name, loc);
 }
 
