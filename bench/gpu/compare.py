@@ -134,6 +134,10 @@ class Cubin:
             deal = ctypes.c_uint32(0)
             if self.entry["dealt"]:
                 pointers.append(ctypes.addressof(deal))
+        elif self.entry["packed"] > 1:
+            extent = ctypes.c_uint32(grid[0])
+            pointers.append(ctypes.addressof(extent))
+            grid[0] = -(-grid[0] // self.entry["packed"])
         pointers = (ctypes.c_void_p * len(pointers))(*pointers)
         # As the launcher of tilevm does it (gpu/launch/arguments.cc: LaunchBlocks).
         early = LaunchAttribute(6, 0, 1)

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gpu/compile/legalize.h"
+#include "gpu/compile/packing.h"
 #include "gpu/compile/run_access.h"
 #include "isa/status.h"
 #include "specializer/analysis/access_plan.h"
@@ -85,11 +86,11 @@ int WarpsFor(const ir::Kernel& kernel, const Target& target, bool in_runs) {
 
 // Grids of many small blocks lose by it on an H200: 16384 rows of 1024 f16, 4 KB to move for each, took 20.1 us instead of 17.7, 16384 of 781 as long, as if no more than
 // 800 blocks could begin in a microsecond (two shapes measured); of 1024 f32 33.2 instead of 33.7.
-bool MayBeginEarly(const ir::Kernel& kernel) {
+bool MayBeginEarly(const ir::Kernel& kernel, int programs = 1) {
   constexpr int64_t kLeastBytes = 6144;
   Traffic accesses;
   CollectTraffic(kernel, kernel.body, accesses);
-  return accesses.has_loop || accesses.has_dot || accesses.moved_bytes >= kLeastBytes;
+  return accesses.has_loop || accesses.has_dot || accesses.moved_bytes * programs >= kLeastBytes;
 }
 
 // The fewest rows of a product inside a loop; 0 if there is none.
@@ -255,6 +256,13 @@ absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& t
   emit.boxes = nullptr;
   const pipeline::Schedule schedule = ScheduleOf(kernel, accesses, target, options);
   emit.schedule = &schedule;
+  if (options.promises.many && CanPack(kernel.kernel)) {
+    EmitOptions packing = emit;
+    packing.packed = kPacked;
+    packing.begins_early = target.number >= 90 && MayBeginEarly(kernel.kernel, kPacked);
+    absl::StatusOr<Emitted> packed = EmitCuda(kernel, packing);
+    if (!packed.ok() || (packed->smem_bytes <= kMostPackedBytes && !packed->uses_records())) return packed;
+  }
   return EmitCuda(kernel, emit);
 }
 

@@ -19,7 +19,7 @@ struct Promises {
   bool trust_signs = true;   // dividends of % and // are not negative, as Triton assumes (specializer/analysis/axis_facts.h)
   bool loops_run = true;     // loops with boxes go round at least once (gpu/emit/emit.h: Emitted::runs)
   int parts = 1;             // programs for each program of the grid (specializer/pipeline/split_tiles.h); kUnimplemented if the kernel cannot be split
-  bool many = true;          // the grid has programs enough for CTAs that run several side by side (specializer/pipeline/roles.h: merged programs)
+  bool many = true;          // the grid has programs enough for CTAs that run several side by side (specializer/pipeline/roles.h: merged programs; gpu/compile/packing.h)
   bool boxes = true;         // the checks of Emitted::slice hold, so that tensor maps may be used (specializer/analysis/boxes.h)
   bool turn = true;          // operands that the tensor cores want in the other order are worth a copy before the launch (specializer/launch/slice.h: turned)
   bool box_stores = true;    // also by stores; without, an array that is not aligned can be written beside maps of others

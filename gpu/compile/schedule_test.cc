@@ -1,6 +1,7 @@
 // The schedules of the example kernels for targets of different sizes: what runs ahead, in how many slots, and how the dot is done.
 #include <gtest/gtest.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "frontends/triton/compile.h"
 #include "gpu/compile/fallback.h"
@@ -252,6 +253,30 @@ def kernel(sizes, addresses, c, BM: tl.constexpr, BN: tl.constexpr, BK: tl.const
 }
 
 // Two loops over the same arrays, which may share tensor maps: each map has one parameter.
+// Four programs of one warp share a block, unless an op takes the whole of it.
+TEST(Emit, ProgramsOfOneWarpArePacked) {
+  for (const auto& [extra, packed] : {std::pair{"", 4}, std::pair{"x = tl.sort(x)", 1}, std::pair{"tl.device_print('x', x)", 1}}) {
+    SCOPED_TRACE(extra);
+    const std::string text = absl::StrCat(R"(@triton.jit
+def kernel(x_ptr, o, n, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr + tl.program_id(0) * N + i)
+    )", extra, R"(
+    tl.store(o + tl.program_id(0) * N + i, x - tl.sum(x) * tl.num_programs(0))
+)");
+    const ir::Kernel kernel = KernelOfText(text, "*f32/16 *f32/16 i32 =256", 1);
+    absl::StatusOr<Emitted> emitted = Generate(kernel, *TargetOf("sm_80"), {});
+    ASSERT_TRUE(emitted.ok()) << emitted.status();
+    EXPECT_EQ(emitted->packed, packed);
+    EXPECT_EQ(emitted->threads, 32 * packed);
+    EXPECT_EQ(absl::StrContains(emitted->text, "if (program_id<0>() >= static_cast<i32>(grid_x)) return;"), packed > 1) << emitted->text;
+    EXPECT_EQ(absl::StrContains(emitted->text, " = static_cast<i32>(grid_x);"), packed > 1) << emitted->text;
+    GenerateOptions few;
+    few.promises.many = false;
+    EXPECT_EQ(Generate(kernel, *TargetOf("sm_80"), few)->packed, 1);
+  }
+}
+
 TEST(Emit, EachTensorMapIsAParameter) {
   absl::StatusOr<isa::Module> module = triton::CompileTriton(R"(import triton
 import triton.language as tl

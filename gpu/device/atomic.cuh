@@ -119,7 +119,7 @@ TV_DEV Tile<T, L> from_acting(u32 smem, Tile<T, L> x) {
     for (int r = 0; r < L::regs; ++r) x.v[r] = shuffle(x.v[r], lane_id() & ~A::lanes);
   }
   if constexpr (A::warps != 0) {
-    T* scratch = reinterpret_cast<T*>(shared_memory + smem);
+    T* scratch = reinterpret_cast<T*>(program_memory() + smem);
     barrier();
     if ((warp_id() & A::warps) == 0) {
 #pragma unroll
@@ -167,7 +167,7 @@ TV_DEV T atomic_thread_0(u32 smem, bool mask, F act) {
     if constexpr (A::acquire) fence<A::scope>();
   }
   if constexpr (A::used) {
-    T* place = reinterpret_cast<T*>(shared_memory + smem);
+    T* place = reinterpret_cast<T*>(program_memory() + smem);
     if (thread_id() == 0) *place = old;
     barrier();
     old = *place;

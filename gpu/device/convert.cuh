@@ -5,8 +5,15 @@
 namespace tv {
 
 extern __shared__ __align__(1024) unsigned char shared_memory[];
+#ifdef TV_PACKED
+TV_DEV unsigned char* program_memory() { return shared_memory + (threadIdx.x >> 5) * TV_PACKED; }
+#else
+TV_DEV unsigned char* program_memory() { return shared_memory; }
+#endif
 
-#ifdef TV_MERGED  // each warpgroup runs a program of its own
+#ifdef TV_PACKED
+TV_DEV void barrier() { __syncwarp(); }
+#elif defined(TV_MERGED)  // each warpgroup runs a program of its own
 TV_DEV void barrier() { asm volatile("bar.sync %0, 128;" ::"r"(2 + (threadIdx.x >> 7)) : "memory"); }
 #elif defined(TV_CONSUMERS)  // threads that run the program; others of the CTA copy for them
 TV_DEV void barrier() { asm volatile("bar.sync 1, %0;" ::"n"(TV_CONSUMERS) : "memory"); }
@@ -70,7 +77,7 @@ TV_DEV void to_shared(u32 smem, const Tile<T, L>& x) {
     Pack pack;
 #pragma unroll
     for (int i = 0; i < V; ++i) pack.v[i] = x.v[r + i];
-    *reinterpret_cast<Pack*>(shared_memory + smem + W::at(thread, r)) = pack;
+    *reinterpret_cast<Pack*>(program_memory() + smem + W::at(thread, r)) = pack;
   }
 }
 template <class W, int V, class L, class T>
@@ -80,7 +87,7 @@ TV_DEV Tile<T, L> from_shared(u32 smem) {
   Tile<T, L> out;
 #pragma unroll
   for (int r = 0; r < L::regs; r += V) {
-    const Pack pack = *reinterpret_cast<const Pack*>(shared_memory + smem + W::at(thread, r));
+    const Pack pack = *reinterpret_cast<const Pack*>(program_memory() + smem + W::at(thread, r));
 #pragma unroll
     for (int i = 0; i < V; ++i) out.v[r + i] = pack.v[i];
   }

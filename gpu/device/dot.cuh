@@ -149,7 +149,7 @@ TV_DEV void dot_mma(C* acc, const A& a, const B& b) {
 // Any dtypes, any layout of acc: operands lie row-major in shared memory as the accumulator's type, products are added in the order of k.
 template <class D, class A, class T, class U, class LA, class LB, class LC>
 TV_DEV Tile<A, LC> dot_fma(u32 smem, const Tile<T, LA>& a, const Tile<U, LB>& b, Tile<A, LC> acc) {
-  A* sa = reinterpret_cast<A*>(shared_memory + smem);
+  A* sa = reinterpret_cast<A*>(program_memory() + smem);
   A* sb = sa + D::batches * D::m * D::k;
   barrier();
   const u32 ta = LA::thread(), tb = LB::thread();

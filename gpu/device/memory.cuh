@@ -151,7 +151,7 @@ TV_DEV T load_scalar(const T* p, bool mask, T other) {
 // Read by thread 0 and handed to all, with a barrier on both sides: memory that another thread or program may write meanwhile.
 template <int Cache = 0, int Evict = 0, class T>
 TV_DEV T load_scalar_once(u32 smem, const T* p, bool mask, T other) {
-  T* place = reinterpret_cast<T*>(shared_memory + smem);
+  T* place = reinterpret_cast<T*>(program_memory() + smem);
   barrier();
   if (thread_id() == 0) *place = load_scalar<Cache, Evict>(p, mask, other);
   barrier();
@@ -159,8 +159,8 @@ TV_DEV T load_scalar_once(u32 smem, const T* p, bool mask, T other) {
 }
 
 // One thread's value for all, with a barrier in between.
-template <class T> TV_DEV void hand_out(u32 smem, T x) { *reinterpret_cast<T*>(shared_memory + smem) = x; }
-template <class T> TV_DEV T handed_out(u32 smem) { return *reinterpret_cast<const T*>(shared_memory + smem); }
+template <class T> TV_DEV void hand_out(u32 smem, T x) { *reinterpret_cast<T*>(program_memory() + smem) = x; }
+template <class T> TV_DEV T handed_out(u32 smem) { return *reinterpret_cast<const T*>(program_memory() + smem); }
 
 template <int V, int Cache, int Evict, class T>
 TV_DEV void store(T* p, const T* x, bool mask = true) {

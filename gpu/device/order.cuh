@@ -30,7 +30,7 @@ TV_DEV Tile<T, L> flip(u32 smem, const Tile<T, L>& x) {
     for (int r = 0; r < L::regs; ++r) out.v[r] = Lane != 0 ? shuffle_xor(x.v[r ^ Reg], Lane) : x.v[r ^ Reg];
     return out;
   } else {
-    T* rows = reinterpret_cast<T*>(shared_memory + smem);
+    T* rows = reinterpret_cast<T*>(program_memory() + smem);
     barrier();
     to_rows(rows, x);
     barrier();
@@ -41,7 +41,7 @@ TV_DEV Tile<T, L> flip(u32 smem, const Tile<T, L>& x) {
 // --- gather: out[o, l, i] = src[o, index[o, l, i], i], 0 where the index is out of range. Inner: bits of i; Length: bits of l; Extent: of the source ---
 template <int Inner, int Length, int Extent, class T, class I, class S, class L>
 TV_DEV Tile<T, L> gather(u32 smem, const Tile<T, S>& src, const Tile<I, L>& index) {
-  T* rows = reinterpret_cast<T*>(shared_memory + smem);
+  T* rows = reinterpret_cast<T*>(program_memory() + smem);
   barrier();
   to_rows(rows, src);
   barrier();
@@ -60,7 +60,7 @@ TV_DEV Tile<T, L> gather(u32 smem, const Tile<T, S>& src, const Tile<I, L>& inde
 // --- histogram: counts in shared memory; values outside 0..Bins-1 are dropped; of a replicated tile one copy counts ---
 template <class L, int Bins, u32 Lanes, u32 Warps, class I, class X, class M>
 TV_DEV Tile<i32, L> histogram(u32 smem, const Tile<I, X>& x, const M& mask) {
-  i32* bins = reinterpret_cast<i32*>(shared_memory + smem);
+  i32* bins = reinterpret_cast<i32*>(program_memory() + smem);
   barrier();
   for (u32 i = threadIdx.x; i < Bins; i += blockDim.x) bins[i] = 0;
   barrier();
@@ -136,7 +136,7 @@ TV_DEV void sort_rows(U* keys) {
 template <class L, int RowBits, int KeptBits, u32 Count, bool Descending, class T, class X>
 TV_DEV Tile<T, L> sort(u32 smem, const Tile<T, X>& x) {
   using U = unsigned_of_size<sizeof(T)>;
-  U* keys = reinterpret_cast<U*>(shared_memory + smem);
+  U* keys = reinterpret_cast<U*>(program_memory() + smem);
   barrier();
   const u32 from = X::thread();
 #pragma unroll

@@ -21,7 +21,7 @@ struct Records {
 
 // Claims a record for the program; null if there is no room. All threads get it.
 TV_DEV unsigned char* open_record(Records* records, u32 smem, u32 format, u32 bytes, u32 lane) {
-  unsigned char** place = reinterpret_cast<unsigned char**>(shared_memory + smem);
+  unsigned char** place = reinterpret_cast<unsigned char**>(program_memory() + smem);
   barrier();
   if (threadIdx.x == 0) {
     unsigned char* record = nullptr;
@@ -55,7 +55,7 @@ TV_DEV void record_tile(unsigned char* record, u32 offset, const Tile<T, L>& x) 
 // Whether a lane failed: then the first one is recorded, and the program has to end.
 TV_DEV bool record_failure(Records* records, u32 smem, u32 format, u32 lane) {
   if (!__syncthreads_or(lane != 0xffffffffu)) return false;
-  u32* first = reinterpret_cast<u32*>(shared_memory + smem);
+  u32* first = reinterpret_cast<u32*>(program_memory() + smem);
   if (threadIdx.x == 0) *first = 0xffffffffu;
   barrier();
   atomicMin(first, lane);

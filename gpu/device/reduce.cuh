@@ -23,7 +23,7 @@ TV_DEV Tile<T, S> reduce_threads(u32 smem, Tile<T, S> out, F combine) {
     }
   }
   if constexpr (R::warps != 0) {
-    T* scratch = reinterpret_cast<T*>(shared_memory + smem);
+    T* scratch = reinterpret_cast<T*>(program_memory() + smem);
     if constexpr (Ordered) barrier();
     if constexpr (R::lanes == 31 && R::warps == R::warp_count - 1) {
       // Every warp has one value for each slot; the warps' values meet in the lanes of each warp.

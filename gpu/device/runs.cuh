@@ -140,7 +140,7 @@ TV_DEV void run_publish(u32 smem, u32 thread, const T* x) {
   for (int r = 0; r < L::regs; r += V) {
     Vector vector;
     memcpy(&vector, x + r, sizeof(Vector));
-    *reinterpret_cast<Vector*>(shared_memory + smem + L::at(thread, r) * sizeof(T)) = vector;
+    *reinterpret_cast<Vector*>(program_memory() + smem + L::at(thread, r) * sizeof(T)) = vector;
   }
   barrier();
 }
@@ -164,9 +164,9 @@ TV_DEV void run_store(u32 smem, u32 thread, int r, T* p, int place, int total) {
 #pragma unroll
   for (int n = 0; n < N; ++n) {
     const u32 from = start + run_offset<L, Axis>(n * V) * static_cast<u32>(sizeof(T));
-    Vector vector = *reinterpret_cast<const Vector*>(shared_memory + smem + (from & (all - 1)));
+    Vector vector = *reinterpret_cast<const Vector*>(program_memory() + smem + (from & (all - 1)));
     memcpy(raw[n], &vector, bytes);
-    vector = *reinterpret_cast<const Vector*>(shared_memory + smem + (from + bytes & (all - 1)));
+    vector = *reinterpret_cast<const Vector*>(program_memory() + smem + (from + bytes & (all - 1)));
     memcpy(raw[n] + words, &vector, bytes);
   }
   shift_vectors<words, sizeof(T), N>(raw, (0 - beyond) & (bytes - 1));
@@ -180,7 +180,7 @@ TV_DEV void run_store(u32 smem, u32 thread, int r, T* p, int place, int total) {
   }
   // What lies before the first whole granule and behind the last.
   const int head = before == 0 ? 0 : V - before, tail = total - ((total + before) & (V - 1));
-  const T* published = reinterpret_cast<const T*>(shared_memory + smem + at) - place;
+  const T* published = reinterpret_cast<const T*>(program_memory() + smem + at) - place;
   T* first = p - place;
 #pragma unroll
   for (int i = 0; i < V; i += Threads) {

@@ -18,7 +18,7 @@ TV_DEV void scan_step(u32 smem, Tile<T, L>& x, F combine) {
   T got[L::regs];
   const u32 lane = (lane_id() | St::lane_on) & ~St::lane_off, warp = (warp_id() | St::warp_on) & ~St::warp_off;
   if constexpr (moves_warp) {
-    T* scratch = reinterpret_cast<T*>(shared_memory + smem);
+    T* scratch = reinterpret_cast<T*>(program_memory() + smem);
     barrier();
 #pragma unroll
     for (int r = 0; r < L::regs; ++r) {
@@ -53,7 +53,7 @@ TV_DEV void reduce_step(u32 smem, Tile<T, L>& x, F combine) {
       if ((r & (Done | Reg)) == 0) x.v[r] = combine(x.v[r], x.v[r | Reg]);
     }
   } else {
-    T* scratch = reinterpret_cast<T*>(shared_memory + smem);
+    T* scratch = reinterpret_cast<T*>(program_memory() + smem);
     if constexpr (Warp != 0) {
       barrier();
 #pragma unroll

@@ -13,7 +13,9 @@ struct Tile {
 };
 
 TV_DEV u32 lane_id() { return threadIdx.x & 31; }
-#ifdef TV_MERGED
+#if defined(TV_PACKED)  // each warp runs a program of its own, with TV_PACKED bytes of the shared memory
+TV_DEV u32 thread_id() { return lane_id(); }
+#elif defined(TV_MERGED)
 TV_DEV u32 thread_id() { return threadIdx.x & 127; }
 #else
 TV_DEV u32 thread_id() { return threadIdx.x; }
@@ -44,6 +46,9 @@ TV_DEV u32 coordinate(u32 thread, u32 r) {
 
 template <int Axis>
 TV_DEV i32 program_id() {
+#ifdef TV_PACKED
+  if (Axis == 0) return static_cast<i32>(blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5));
+#endif
   return static_cast<i32>(Axis == 0 ? blockIdx.x : Axis == 1 ? blockIdx.y : blockIdx.z);
 }
 template <int Axis>

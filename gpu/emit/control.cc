@@ -64,7 +64,7 @@ absl::Status Printer::PrintRegion(const ir::Region& region, const ir::Op* owner)
     if (early && op->results[0] == plan->overlap->early.back()) TakeTurn(false);
     if (!HasRoles()) continue;
     if (auto done = roles().done_after.find(op); done != roles().done_after.end()) {
-      for (int ring : done->second) Line("ring", ring, ".release<0>((threadIdx.x & 127) == 0); ring", ring, ".advance();");
+      for (int ring : done->second) Line("ring", ring, ".release<0>(", ReleaseBy(ring), "); ring", ring, ".advance();");
     }
   }
   if (owner != nullptr) scratch_state_ = ScratchState::kUnknown;

@@ -114,9 +114,12 @@ absl::StatusOr<Emitted> Printer::Run() {
 
   for (size_t i = 0; i < MapCount(); ++i) absl::StrAppend(&params, params.empty() ? "" : ", ", "const __grid_constant__ TensorMap map", i);
   if (HasRoles() && roles().persistent) absl::StrAppend(&params, params.empty() ? "" : ", ", "u32 grid_x, u32 grid_y, u32 grid_z", roles().dealt ? ", u32 deal" : "");
+  const bool packed = options_.packed > 1;
+  if (packed) absl::StrAppend(&params, params.empty() ? "" : ", ", "u32 grid_x");
   if (!formats_.empty()) absl::StrAppend(&params, params.empty() ? "" : ", ", "Records* tv_records");
   // Many blocks of one warp fill the places of a multiprocessor: there the next kernel's blocks only stand in the way (softmax of rows of 1024 f16 lost 13 %).
-  if (options_.begins_early && !HasRoles()) prologue_.insert(0, absl::StrCat("  wait_for_kernel_before<", options_.num_warps > 1 ? "true" : "false", ">();\n"));
+  if (options_.begins_early && !HasRoles()) prologue_.insert(0, absl::StrCat("  wait_for_kernel_before<", options_.num_warps > 1 || packed ? "true" : "false", ">();\n"));
+  if (packed) prologue_.insert(0, "  if (program_id<0>() >= static_cast<i32>(grid_x)) return;\n");
   Emitted out;
   out.begins_early = options_.begins_early;
   out.records = formats_;
@@ -125,8 +128,10 @@ absl::StatusOr<Emitted> Printer::Run() {
   }
   out.entry = Identifier(kernel().name);
   if (IsReserved(out.entry)) out.entry += "_kernel";
-  out.threads = HasRoles() ? 128 * (roles().groups + 1) : 32 * options_.num_warps;
-  out.smem_bytes = smem_bytes_;
+  out.threads = HasRoles() ? 128 * (roles().groups + 1) : 32 * options_.num_warps * options_.packed;
+  out.packed = options_.packed;
+  const int64_t own_bytes = packed ? (smem_bytes_ + 127) / 128 * 128 : smem_bytes_;
+  out.smem_bytes = own_bytes * options_.packed;
   out.smem_buffers = smem_buffers_;
   out.smem_loc = smem_loc_;
   if (HasRoles()) {
@@ -136,7 +141,7 @@ absl::StatusOr<Emitted> Printer::Run() {
     out.dealt = roles().dealt;
     out.runs = runs_;
   }
-  const std::string head = HasRoles() ? absl::StrCat("#define TV_CONSUMERS ", 128 * roles().groups, Merged() ? "\n#define TV_MERGED" : "", "\n#include \"device/boxes.cuh\"\n") : "";
+  const std::string head = packed ? absl::StrCat("#define TV_PACKED ", own_bytes, "\n") : HasRoles() ? absl::StrCat("#define TV_CONSUMERS ", 128 * roles().groups, Merged() ? "\n#define TV_MERGED" : "", "\n#include \"device/boxes.cuh\"\n") : "";
   out.text = absl::StrCat(head, "#include \"device/all.cuh\"\nusing namespace tv;\n", declarations_, "extern \"C\" __global__ void __launch_bounds__(", out.threads,
                           HasRoles() ? absl::StrCat(", ", roles().ctas, ") ") : ") ", out.entry, "(", params, ") {\n", prologue_, body_, "}\n");
   return out;

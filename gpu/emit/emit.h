@@ -42,6 +42,7 @@ struct EmitOptions {
   bool loops_run = true;                         // loops whose sums start from nothing have an iteration: the launcher looks (Emitted::runs)
   bool line_directives = true;
   bool begins_early = false;                     // Emitted::begins_early; sm_90 and newer
+  int packed = 1;                                // Emitted::packed, of a kernel that gpu/compile/packing.h allows it for
   const pipeline::Schedule* schedule = nullptr;  // loops whose loads run ahead; none if null
   analysis::Boxes* boxes = nullptr;              // of the kernel, where the schedule has roles
 };
@@ -69,6 +70,8 @@ struct Emitted {
   bool persistent = false;
   int programs = 1;          // persistent: that one block runs side by side, neighbours along axis 0 (specializer/pipeline/roles.h: merged programs)
   bool dealt = false;        // persistent: one more u32 parameter, a number below 1024 that differs between launches that may overlap
+  // Programs of one warp that a block has, neighbours along axis 0: it is launched on so many times fewer blocks, and has one more u32 parameter, the grid's extent.
+  int packed = 1;
   // Bounds of loops that a launch of this variant goes through at least once (options.loops_run), beside the checks of the slice.
   std::vector<std::pair<ir::ValueId, ir::ValueId>> runs;
   // Each program of the launch's grid is this many of the kernel's (its first extent is multiplied), which is then `split`.

@@ -420,6 +420,7 @@ void Printer::PrintGroup(const Group& group, const std::set<ir::ValueId>& kept) 
       const std::string value = RegisterExpression(*op, locals);
       Place(op->loc);
       if (kept.count(result) != 0) {
+        if (TypeOf(result).elem.dtype == isa::DType::kF32 && !TypeOf(result).elem.pointer) computed_ = absl::StrCat(Name(result), ".v[", LayoutOf(result).register_count() - 1, "]");
         Line(Name(result), ".v[r] = ", value, ";");
         locals[result] = absl::StrCat(Name(result), ".v[r]");
         if (auto looked = quotients_.find(result); looked != quotients_.end() && looked->second.looks) Line(looked->second.name, ".look(", locals[result], ");");

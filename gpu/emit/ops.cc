@@ -289,6 +289,7 @@ absl::Status Printer::PrintDot(const ir::Op& op, const ir::Region& region) {
       TILEVM_RETURN_IF_ERROR(PrintWgmma(op, wgmma->second, zero, deferred_ == result ? add_flag_ : ""));
       if (overlap_ != nullptr) {
         running_.push_back({result, false});
+        computed_.clear();
       } else if (deferred_ == result) {
         if (HasRoles()) Line("wgmma_wait<", wgmma->second.m_tiles, ">();");  // else when the next copies have been started
       } else if (!wgmma->second.promote) {
@@ -342,7 +343,9 @@ absl::Status Printer::PrintOp(const ir::Op& op, const ir::Op* owner, const ir::R
         Line("const i32 ", Name(result), " = static_cast<i32>(", reversed ? absl::StrCat("programs.size[", axis, "] - 1 - ") : "", "programs.",
              op.op == Op::kProgramId ? "index" : "size", "[", axis, "]);");
       } else if (op.op == Op::kProgramId && options_.schedule != nullptr && options_.schedule->order.reversed == op.IntAttr("axis")) {
-        Line("const i32 ", Name(result), " = num_programs<", op.IntAttr("axis"), ">() - 1 - program_id<", op.IntAttr("axis"), ">();");
+        Line("const i32 ", Name(result), " = ", Programs(op.IntAttr("axis")), " - 1 - program_id<", op.IntAttr("axis"), ">();");
+      } else if (op.op == Op::kNumPrograms) {
+        Line("const i32 ", Name(result), " = ", Programs(op.IntAttr("axis")), ";");
       } else {
         Line("const i32 ", Name(result), " = ", isa::Mnemonic(op.op), "<", op.IntAttr("axis"), ">();");
       }

@@ -148,7 +148,7 @@ class Printer {
   };
   absl::Status OpenOverlap(const ir::Op& op, const pipeline::Overlap& overlap);
   void PrintFragments(const ir::Op& dot);
-  void OrderOverlap(std::vector<const ir::Op*>& order) const;
+  void OrderOverlap(std::vector<const ir::Op*>& order);
   void TakeTurn(bool take);
   void WaitForOperands(const ir::Op& op);
   void WaitForFirst(size_t done);
@@ -166,6 +166,10 @@ class Printer {
   void PrintEachMember(const std::vector<ir::ValueId>& needed, const std::function<void()>& body);
   // Of a loop whose bounds differ between merged programs: declares `first`, where the first of them begins (if that differs), and `all`, the iterations from there to the last end.
   void PrintUnion(const ir::Op& loop, const std::string& first, const std::string& all);
+  // The grid's extent, where the kernel does not walk over it.
+  std::string Programs(int64_t axis) const {
+    return options_.packed > 1 && axis == 0 ? "static_cast<i32>(grid_x)" : absl::StrCat("num_programs<", axis, ">()");
+  }
   // Of what trip_count gives for a loop.
   const char* CountType(const ir::Op& loop) const { return isa::BitWidth(TypeOf(loop.regions[0].args[0]).elem.dtype) == 64 ? "u64" : "u32"; }
   bool BoundsDiffer(const ir::Op& loop) const { return Merged() && (roles().varies.count(loop.operands[0]) != 0 || roles().varies.count(loop.operands[1]) != 0); }
@@ -269,6 +273,7 @@ class Printer {
   std::map<ir::ValueId, std::string> written_;            // by dot: address of its operand a, which was written once for a loop
   const pipeline::Overlap* overlap_ = nullptr;            // of the loop being printed
   std::vector<Running> running_;                          // its products under way, in order
+  std::string computed_;                                  // an f32 that was computed last; "" if none was since the last wait
   bool turns_ = false;                                    // warpgroups take turns in it
   std::string group_number_;                              // variable that holds warpgroup(), if there is one
   std::set<ir::ValueId> partial_;                         // reductions whose result stays in parts, one in each lane

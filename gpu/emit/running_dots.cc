@@ -69,7 +69,8 @@ void Printer::PrintFragments(const ir::Op& dot) {
 }
 
 // Those that start early stand first.
-void Printer::OrderOverlap(std::vector<const ir::Op*>& order) const {
+void Printer::OrderOverlap(std::vector<const ir::Op*>& order) {
+  computed_.clear();
   std::stable_partition(order.begin(), order.end(), [&](const ir::Op* op) { return op->op == Op::kDot && overlap_->IsEarly(op->results[0]); });
 }
 
@@ -93,6 +94,9 @@ void Printer::WaitForOperands(const ir::Op& op) {
 void Printer::WaitForFirst(size_t done) {
   if (done == 0) return;
   Flush();
+  // The assembler would wait before what is computed meanwhile.
+  if (!computed_.empty()) Line("hold(", computed_, ");");
+  computed_.clear();
   int64_t later = 0;
   for (size_t i = done; i < running_.size(); ++i) later += options_.schedule->wgmma.at(running_[i].result).m_tiles;
   Line("wgmma_wait<", later, ">();");
@@ -118,6 +122,7 @@ void Printer::WaitForFirst(size_t done) {
 
 // At the end of the body. Returns the rings whose slots of this iteration are still read.
 std::set<int> Printer::CloseOverlapBody() {
+  computed_.clear();
   size_t done = 0;
   for (size_t i = 0; i < running_.size(); ++i) {
     if (running_[i].before || !overlap_->RunsOn(running_[i].result) || !HasRoles()) done = i + 1;

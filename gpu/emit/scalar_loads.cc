@@ -64,7 +64,7 @@ void Printer::PrintScalarLoads(const std::vector<const ir::Op*>& loads) {
   UseShared(8 * static_cast<int64_t>(loads.size()));
   pending_ = Pending();
   Line("barrier();");
-  Line("if (threadIdx.x == 0) {");
+  Line("if (thread_id() == 0) {");
   const std::string number = absl::StrCat(next_label_++);
   for (size_t i = 0; i < loads.size(); ++i) {
     const ir::Op& op = *loads[i];

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "gpu/compile/packing.h"
 #include "isa/status.h"
 
 namespace tilevm::gpu {
@@ -122,6 +123,10 @@ absl::StatusOr<Emitted> GenerateFor(const ir::Kernel& kernel, const Target& targ
   };
   for (;;) {
     absl::StatusOr<Emitted> emitted = Generate(kernel, target, options);
+    if (emitted.ok() && emitted->packed > 1 && !WorthPacking(grid, multiprocessors)) {
+      options.promises.many = false;
+      continue;
+    }
     if (!options.promises.boxes) return emitted;
     if (emitted.ok()) {
       if (emitted->slice.empty()) return emitted;
@@ -208,7 +213,7 @@ CuResult LaunchBlocks(const Api& api, CuFunction function, const Emitted& emitte
 }
 
 std::array<int64_t, 3> LaunchedGrid(const Emitted& emitted, const std::array<int64_t, 3>& grid, int64_t blocks_at_once) {
-  if (!emitted.persistent) return grid;
+  if (!emitted.persistent) return {(grid[0] + emitted.packed - 1) / emitted.packed, grid[1], grid[2]};
   const absl::int128 programs = (absl::int128(grid[0]) * emitted.parts + emitted.programs - 1) / emitted.programs * grid[1] * grid[2];
   return {static_cast<int64_t>(std::min<absl::int128>(programs, std::max<int64_t>(1, blocks_at_once))), 1, 1};
 }
@@ -253,6 +258,7 @@ absl::Status LaunchArguments::Set(const Api& api, const Emitted& emitted, absl::
   for (uint32_t& extent : programs_) {
     if (emitted.persistent) pointers_.push_back(&extent);
   }
+  if (emitted.packed > 1) pointers_.push_back(&programs_[0]);
   if (emitted.dealt) pointers_.push_back(&deal_);
   NextDeal();
   if (emitted.uses_records()) pointers_.push_back(&records_);

@@ -21,7 +21,8 @@ constexpr int64_t kReservedSmem = 1024;       // of the shared memory of a multi
 constexpr int64_t kDealBytes = 64;            // two numbers and their barriers
 constexpr int64_t kToldBytes = 16;            // how many stores are done
 constexpr int kLeastShared = 2;               // slots of each of two CTAs
-constexpr int kJoinedStages = 4;              // slots that hold the boxes of two products
+constexpr int kJoinedStages = 4;              // at least, of slots that hold the boxes of two products,
+constexpr int kOverlapStages = 6;             // or of several, beside kept tiles
 constexpr int kMostGroups = 3;           // of one program: with the producer's, four warpgroups share the registers
 constexpr int kMostPrograms = 4;
 // Registers of products and fragments that leave room for the rest, by how many groups share a CTA.
@@ -29,8 +30,8 @@ constexpr int64_t kProductRegisters[kMostPrograms + 1] = {0, 0, 196, 128, 80};
 
 class Splitter {
  public:
-  Splitter(const layout::LayoutKernel& kernel, const RolesOptions& options, const Schedule& schedule, int programs)
-      : kernel_(kernel.kernel), lk_(kernel), options_(options), out_(schedule), programs_(programs) {}
+  Splitter(const layout::LayoutKernel& kernel, const RolesOptions& options, const Schedule& schedule, int programs, bool joined)
+      : kernel_(kernel.kernel), lk_(kernel), options_(options), out_(schedule), programs_(programs), joined_(joined) {}
 
   std::string Run() {
     if (out_.loops.empty()) return "no loop has copies";
@@ -105,6 +106,7 @@ class Splitter {
       for (const ir::Region& inner : op.regions) Check(inner);
     }
   }
+  static bool Joins(const Loop& loop) { return loop.delay.has_value() || loop.overlap.has_value(); }
   bool InLoop(const ir::Op& op) const {
     for (const ir::Op* owner = place_.at(&op); owner != nullptr; owner = place_.at(owner)) {
       if (owner->op == Op::kFor && loops_.count(owner->regions[0].args[0]) != 0) return true;
@@ -416,7 +418,8 @@ class Splitter {
     return !options_.no_alias || std::any_of(to.begin(), to.end(), [&](int param) { return from.count(param) != 0; });
   }
 
-  // Operands a that stay the same for a loop, and that the producer can copy: loads of the kernel's body that nothing but such products reads.
+  // Operands a that stay the same for a loop, and that the producer can copy: loads of the kernel's body that nothing but such products reads. Where those take
+  // them from registers, the buffer is free for the next program as soon as it has been read.
   void KeepTiles() {
     const auto def = [this](ValueId id) { return Def(id); };
     std::map<ValueId, std::vector<ValueId>> dots;  // by load
@@ -425,13 +428,17 @@ class Splitter {
     }
     for (const Loop& loop : out_.loops) {
       if (!loop.overlap.has_value()) continue;
-      for (ValueId dot : loop.overlap->fixed) {
-        if (out_.wgmma.at(dot).a_written) dots[BeforeLayoutChanges(Def(dot)->operands[0], def)].push_back(dot);
-      }
+      for (ValueId dot : loop.overlap->fixed) dots[BeforeLayoutChanges(Def(dot)->operands[0], def)].push_back(dot);
     }
     for (const auto& [value, of] : dots) {
       const ir::Op* load = Def(value);
       if (load == nullptr || load->op != Op::kLoad || place_.at(load) != nullptr || !OnlyOperandOf(value, of)) continue;
+      // In buffers for all of the products, or in registers for all.
+      const auto written = static_cast<size_t>(std::count_if(of.begin(), of.end(), [&](ValueId dot) { return out_.wgmma.at(dot).a_written; }));
+      const bool in_registers = written == 0;
+      if (written != 0 && written != of.size()) continue;
+      if (in_registers && !joined_) continue;
+      if (in_registers && std::any_of(uses_[value].begin(), uses_[value].end(), [&](const ir::Op* use) { return use->op != Op::kConvertLayout || place_.at(use) != nullptr; })) continue;
       const isa::Type& type = TypeOf(value);
       Copy copy;
       copy.value = value;
@@ -441,9 +448,13 @@ class Splitter {
       ForEachFactor(*options_.boxes->Of(*load), [&](ValueId id) { Need(id); });
       const ir::Op* last = nullptr;
       for (const ir::Op& op : kernel_.body.ops) {
-        if (std::any_of(of.begin(), of.end(), [&](ValueId dot) { return Contains(op, *Def(dot)); })) last = &op;
+        const bool reads = in_registers ? std::find(uses_[value].begin(), uses_[value].end(), &op) != uses_[value].end()
+                                        : std::any_of(of.begin(), of.end(), [&](ValueId dot) { return Contains(op, *Def(dot)); });
+        if (reads) last = &op;
       }
+      if (in_registers) read_.insert(value);
       for (ValueId dot : of) {
+        if (in_registers) break;
         out_.wgmma.at(dot).a_written = false;
         out_.operands[{dot, 0}] = {value, false};
       }
@@ -572,26 +583,13 @@ class Splitter {
 
   // --- rings ---
 
-  // Where the second product of a loop runs an iteration late, one ring for the boxes of both saves a wait and a release in each iteration, but a slot is taken
-  // until that product is done: only where there are many.
   void MakeRings() {
-    const bool late = std::any_of(out_.loops.begin(), out_.loops.end(), [](const Loop& loop) { return loop.delay.has_value(); });
-    if (late) {
-      const Schedule before = out_;
-      MakeRings(true);
-      if (refused_.empty() && out_.roles.rings[0].stages >= kJoinedStages) return;
-      refused_.clear();
-      out_ = before;
-    }
-    MakeRings(false);
-  }
-  void MakeRings(bool joined) {
     Roles& roles = out_.roles;
     for (Loop& loop : out_.loops) {
       // Copies that one dot reads go together.
       std::vector<int> group(loop.copies.size());
       std::iota(group.begin(), group.end(), 0);
-      if (joined && loop.delay.has_value()) std::fill(group.begin(), group.end(), 0);
+      if (joined_ && Joins(loop)) std::fill(group.begin(), group.end(), 0);
       auto index_of = [&](ValueId copy) {
         for (size_t i = 0; i < loop.copies.size(); ++i) {
           if (loop.copies[i].value == copy) return static_cast<int>(i);
@@ -608,7 +606,7 @@ class Splitter {
       }
       const auto is_row = [](const Copy& copy) { return copy.row; };
       const size_t row = static_cast<size_t>(std::find_if(loop.copies.begin(), loop.copies.end(), is_row) - loop.copies.begin());
-      for (size_t i = row; i < loop.copies.size(); ++i) {
+      for (size_t i = row; !joined_ && i < loop.copies.size(); ++i) {
         if (loop.copies[i].row) group[i] = static_cast<int>(row);
       }
       std::set<int> taken;  // rings that this loop has
@@ -646,6 +644,7 @@ class Splitter {
     for (Copy& copy : roles.kept) {
       Ring ring;
       ring.kept = ring.boxes = true;
+      ring.by_wgmma = read_.count(copy.value) == 0;
       ring.stages = 1;
       ring.bytes = programs_ * copy.bytes;  // a tile of each program
       ring.slot_bytes = (ring.bytes + kSlotAlign - 1) / kSlotAlign * kSlotAlign;
@@ -754,9 +753,11 @@ class Splitter {
   const RolesOptions& options_;
   Schedule out_;
   const int programs_;
+  const bool joined_;
   std::string refused_;
   std::map<ValueId, bool> varies_;
   int64_t store_bytes_ = 0;
+  std::set<ValueId> read_;                          // kept tiles that are read into registers
   std::map<ValueId, const ir::Op*> done_after_;  // by kept tile: the last op of the body that reads it
   std::set<ValueId> known_;
   std::map<ValueId, const Loop*> loops_;
@@ -773,11 +774,23 @@ std::string AssignRoles(const layout::LayoutKernel& kernel, const RolesOptions& 
   // The assembler finds no registers for four programs of several loops, though few values live from one to the next.
   const int several = schedule->loops.size() > 1 ? kMostGroups : kMostPrograms;
   const int most = options.share && options.num_warps == 4 ? std::min({options.programs, several, kMostPrograms}) : 1;
+  // Where products run on, one ring for all boxes of a loop saves waits and releases in each iteration, but its slots are taken until the last product is done;
+  // and tiles that stay may come through the producer also if they are read into registers. Both only where many slots are left.
+  const bool overlaps = std::any_of(schedule->loops.begin(), schedule->loops.end(), [](const Loop& loop) { return loop.overlap.has_value(); });
+  const bool joins = overlaps || std::any_of(schedule->loops.begin(), schedule->loops.end(), [](const Loop& loop) { return loop.delay.has_value(); });
   for (int programs = most;; --programs) {
-    Splitter splitter(kernel, options, *schedule, programs);
-    std::string refused = splitter.Run();
-    if (refused.empty()) *schedule = splitter.Take();
-    if (refused.empty() || programs == 1) return refused;
+    std::string refused;
+    for (const bool joined : {true, false}) {
+      if (joined && !joins) continue;
+      Splitter splitter(kernel, options, *schedule, programs, joined);
+      refused = splitter.Run();
+      if (!refused.empty()) continue;
+      Schedule split = splitter.Take();
+      if (joined && split.roles.rings[0].stages < (overlaps ? kOverlapStages : kJoinedStages)) continue;
+      *schedule = std::move(split);
+      return "";
+    }
+    if (programs == 1) return refused;
   }
 }
 

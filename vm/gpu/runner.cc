@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gpu/compile/generate.h"
+#include "gpu/compile/packing.h"
 #include "gpu/launch/arguments.h"
 #include "isa/status.h"
 #include "specializer/analysis/launch_ranges.h"
@@ -113,7 +114,7 @@ class GpuRunner : public host::DeviceRunner {
     out.registers = loaded->kernel().registers;
     out.spill_bytes = loaded->kernel().spill_bytes;
     out.shared_bytes = loaded->kernel().emitted.smem_bytes;
-    out.num_warps = loaded->kernel().emitted.threads / 32;
+    out.num_warps = loaded->kernel().emitted.threads / 32 / loaded->kernel().emitted.packed;
     out.cuda = loaded->kernel().emitted.text;
     out.cubin = loaded->kernel().cubin;
     out.compile_us = compile_us;
@@ -400,6 +401,11 @@ class GpuRunner : public host::DeviceRunner {
         return generated;  // what is too large with maps may fit without
       }
       gpu::NextPlainer(promises);
+    }
+    if (promises.many && GenerateVariant(kernel, promises, variants.Of(promises)).ok() && variants.Of(promises).emitted->packed > 1 &&
+        !gpu::WorthPacking(grid, facts_.multiprocessors)) {
+      promises.many = false;
+      return promises;
     }
     // Fewer programs than the GPU runs at once: in parts, if that can be.
     if (promises.boxes && variants.Of(promises).emitted->persistent) {

@@ -592,6 +592,47 @@ TEST_F(RunnerTest, AMisalignedPitchTakesTheOtherVariant) {
   EXPECT_EQ(seen.launched.size(), 3u);
 }
 
+TEST_F(RunnerTest, ManyProgramsOfOneWarpShareBlocks) {
+  std::shared_ptr<Program> program = Load(R"(
+import triton
+import triton.language as tl
+
+@triton.jit
+def total(x, o, N: tl.constexpr):
+    row = tl.program_id(0)
+    tl.store(o + row, tl.sum(tl.load(x + row * N + tl.arange(0, N))))
+)");
+  alignas(64) static float rows[64], sums[1];
+  Control().device_address = 1;
+  FakeLaunch seen;
+  uint32_t programs = 0;
+  Control().run = [&](const FakeLaunch& launch) {
+    seen = launch;
+    if (launch.threads > 32) programs = *static_cast<uint32_t*>(launch.params[2]);
+    return 1.0;
+  };
+  const auto prepare = [&](const char* grid) {
+    return program->Prepare("total", grid, {{"x", TensorRef{rows, isa::DType::kF32, {64}}}, {"o", TensorRef{sums, isa::DType::kF32, {1}}}, {"N", 64}});
+  };
+  absl::StatusOr<std::unique_ptr<PreparedLaunch>> many = prepare("4097, 3");
+  ASSERT_TRUE(many.ok()) << program->Format(many.status());
+  ASSERT_TRUE((*many)->Launch().ok());
+  EXPECT_EQ(seen.grid[0], 1025u);
+  EXPECT_EQ(seen.grid[1], 3u);
+  EXPECT_EQ(seen.threads, 128u);
+  EXPECT_EQ(programs, 4097u);
+  ASSERT_TRUE((*many)->SetGrid({6, 1, 1}).ok());
+  ASSERT_TRUE((*many)->Launch().ok());
+  EXPECT_EQ(seen.grid[0], 2u);
+  EXPECT_EQ(programs, 6u);
+  // Few are spread over the multiprocessors.
+  absl::StatusOr<std::unique_ptr<PreparedLaunch>> few = prepare("100");
+  ASSERT_TRUE(few.ok()) << program->Format(few.status());
+  ASSERT_TRUE((*few)->Launch().ok());
+  EXPECT_EQ(seen.grid[0], 100u);
+  EXPECT_EQ(seen.threads, 32u);
+}
+
 TEST_F(RunnerTest, FewProgramsAreLaunchedInParts) {
   std::shared_ptr<Program> program = Load(kMatmul);
   alignas(64) static char memory[3][100 * 104 * 2];
