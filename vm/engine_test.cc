@@ -265,6 +265,21 @@ k[(1,)](torch.zeros(1), 64)
   EXPECT_TRUE(absl::StrContains(error, "BLOCK")) << error;
 }
 
+TEST(Launch, ConfigsPrintAsInTriton) {
+  EXPECT_EQ(Main(R"py(
+from dataclasses import dataclass
+c = triton.Config({'B': 64, 'S': 'x'}, num_warps=8)
+assert str(c) == "B: 64, S: x, num_warps: 8, num_ctas: 1, num_stages: 3, maxnreg: None", str(c)
+assert isinstance(c, triton.Config) and not isinstance(c, dict) and c.all_kwargs()['B'] == 64
+@dataclass
+class Config:
+    n: int = 3
+assert str(Config()) == "Config(n=3)" and isinstance(Config(), Config) and isinstance(Config(), object) and not isinstance(Config(), triton.Config)
+assert not hasattr(Config(), 'all_kwargs')
+)py"),
+            "");
+}
+
 TEST(Launch, TunedNamesGivenAreErrorsAsInTriton) {
   EXPECT_EQ(Main(R"py(
 def kernel(configs):

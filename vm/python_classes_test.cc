@@ -670,5 +670,54 @@ assert a == [1, 2, 4, 5]
             "");
 }
 
+TEST(Classes, DescriptorsAndFunctionAttributes) {
+  EXPECT_EQ(RunBody(R"py(
+import functools
+class Positive:
+    def __set_name__(self, owner, name):
+        self.name = name
+    def __get__(self, instance, owner):
+        return self if instance is None else instance.__dict__.get("_" + self.name, 0)
+    def __set__(self, instance, value):
+        if value < 0:
+            raise ValueError(self.name)
+        setattr(instance, "_" + self.name, value)
+class Box:
+    size = Positive()
+    def __init__(self, size):
+        self.size = size
+b = Box(3)
+assert b.size == 3 and isinstance(Box.size, Positive) and b._size == 3
+try:
+    b.size = -1
+    failed = False
+except ValueError as e:
+    failed = str(e) == "size"
+assert failed
+def counter():
+    counter.calls += 1
+    return counter.calls
+counter.calls = 0
+counter()
+assert counter() == 2 and hasattr(counter, "calls") and not hasattr(counter, "other")
+def twice(f):
+    @functools.wraps(f)
+    def g(*args):
+        return f(*args) * 2
+    g.times = 2
+    return g
+@twice
+def one(x):
+    return x + 1
+assert one(1) == 4 and one.__name__ == "one" and one.times == 2 and one.__wrapped__(1) == 2
+from enum import Enum
+class E(Enum):
+    A = 1
+    B = 2
+assert list(E.__members__) == ["A", "B"] and E.__members__["B"] is E.B
+)py"),
+            "");
+}
+
 }  // namespace
 }  // namespace tilevm::vm

@@ -658,6 +658,49 @@ assert V(1) <= V(1) and V(2) > V(1) and V(2) >= V(1) and not V(2) <= V(1) and no
             "");
 }
 
+TEST(Library, SmallThings) {
+  EXPECT_EQ(RunBody(R"py(
+import string, sys
+from types import SimpleNamespace
+from typing import *
+from dataclasses import dataclass, field, fields, is_dataclass
+T = TypeVar("T")
+def first(x: Optional[List[T]] = None) -> Union[T, None]:
+    return x
+n = SimpleNamespace(a=1, b="x")
+n.c = 3
+assert repr(n) == "namespace(a=1, b='x', c=3)" and vars(n) == {"a": 1, "b": "x", "c": 3} and isinstance(n, SimpleNamespace)
+@dataclass
+class P:
+    x: int
+    y: list = field(default_factory=list)
+@dataclass
+class Q:
+    x: int
+    hidden: int = field(default=2, repr=False)
+    def __post_init__(self):
+        self.extra = 3
+assert repr(Q(1)) == "Q(x=1)" and Q(1).extra == 3
+assert [f.name for f in fields(P)] == ["x", "y"] and is_dataclass(P(1)) and vars(P(1)) == {"x": 1, "y": []}
+assert hash(1) == hash(1.0) == hash(True) and "%c%c" % ("x", 65) == "xA" and string.digits == "0123456789" and string.ascii_lowercase[:3] == "abc"
+print("seen", file=sys.stdout, flush=True)
+sys.stdout.write("more\n")
+print("unseen", file=sys.stderr)
+try:
+    raise SystemExit(3)
+except SystemExit as e:
+    assert e.code == 3
+try:
+    print(1, nonsense=2)
+    failed = False
+except TypeError:
+    failed = True
+assert failed
+)py"),
+            "");
+  EXPECT_EQ(printed, "seen\nmore\n");
+}
+
 TEST(Calls, KeywordsKeepTheOrderOfTheSource) {
   EXPECT_EQ(RunBody(R"py(
 def f(*a, **k):

@@ -182,7 +182,7 @@ big = torch.full((4, 4096), 1.0, dtype=torch.float16)
 assert (big @ big.T)[0, 0].item() == 4096.0
 )py"),
             "");
-  EXPECT_TRUE(absl::StrContains(RunBody("torch.zeros(2, 3) @ torch.zeros(2, 3)\n"), "test.py:4:19: error: @: shapes [2, 3] and [2, 3] cannot be multiplied"));
+  EXPECT_TRUE(absl::StrContains(RunBody("torch.zeros(2, 3) @ torch.zeros(2, 3)\n"), "test.py:4:19: error: @: mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)"));
 }
 
 TEST(Torch, NamespacesAreAttributes) {
@@ -228,7 +228,7 @@ TEST(Torch, ErrorsNameTheFunctionAndTheLine) {
   EXPECT_TRUE(absl::StrContains(RunBody("torch.zeros(2).softmax(dim=3)\n"), "Tensor.softmax: dimension out of range"));
   EXPECT_TRUE(absl::StrContains(RunBody("torch.zeros(2, typo=1)\n"), "torch.zeros: unexpected keyword argument 'typo'"));
   EXPECT_TRUE(absl::StrContains(RunBody("torch.zeros(2).backward()\n"), "gradients (autograd) are not supported"));
-  EXPECT_TRUE(absl::StrContains(RunBody("torch.zeros(2).frobnicate()\n"), "method 'frobnicate' of torch.Tensor is not supported"));
+  EXPECT_TRUE(absl::StrContains(RunBody("torch.zeros(2).exponential_()\n"), "method 'exponential_' of torch.Tensor is not supported"));
 }
 
 TEST(TritonHost, DriverAndBenchmarks) {
@@ -467,6 +467,45 @@ assert "module 'triton.language' has no attribute 'flota16'" in fails(lambda: ke
   EXPECT_EQ(RunBody("y = torch.flaot32\n"),
             "test.py:4:5: error: AttributeError: module 'torch' has no attribute 'flaot32'\ny = torch.flaot32\n    ^\n"
             "test.py:4:5: note: did you mean 'float32'?\ny = torch.flaot32\n    ^\n");
+}
+
+TEST(Torch, ErrorsAreOfTorchsClasses) {
+  EXPECT_EQ(RunBody(R"py(
+def kind(f):
+    try:
+        f()
+    except Exception as e:
+        return type(e).__name__
+x = torch.ones(2)
+assert kind(lambda: x.softmax(3)) == kind(lambda: x.sum(dim=5)) == kind(lambda: x[7]) == "IndexError"
+assert kind(lambda: torch.ones(2, foo=1)) == kind(lambda: torch.exp()) == kind(lambda: torch.exp(1, 2, 3)) == kind(lambda: torch.exp("a")) == "TypeError"
+assert kind(lambda: torch.testing.assert_close(x, x + 1)) == "AssertionError" and kind(lambda: x + torch.ones(3)) == "RuntimeError"
+assert kind(lambda: x.foo()) == kind(lambda: x.foo) == "AttributeError" and kind(lambda: x.hardshrink()) == kind(lambda: x.register_hook(print)) == "NotImplementedError"
+try:
+    x.foo()
+except AttributeError as e:
+    assert str(e) == "'Tensor' object has no attribute 'foo'"
+assert 2 in torch.arange(3) and 5 not in torch.arange(3) and 1 in [torch.tensor(1)] and torch.tensor(1) in [1, 2] and [torch.tensor(1)] == [1]
+def text(f):
+    try:
+        f()
+    except Exception as e:
+        return str(e)
+assert "The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0" in text(lambda: x + torch.ones(3))
+assert "Boolean value of Tensor with more than one value is ambiguous" in text(lambda: bool(x)) and "shape '[4, 2]' is invalid for input of size 6" in text(
+    lambda: torch.ones(6).reshape(4, 2))
+assert "a Tensor with 2 elements cannot be converted to Scalar" in text(lambda: x.item()) and (x == "a") is False and (x != [1]) is True
+assert None not in [torch.ones(2)] and [torch.ones(2), None].index(None) == 1
+i, j = torch.where(torch.tensor([[0, 1], [1, 0]]))
+assert i.tolist() == [0, 1] and j.tolist() == [1, 0] and torch.ones(2).where(torch.tensor([True, False]), torch.zeros(2)).tolist() == [1, 0]
+g = torch.Generator(device="cuda")
+g.manual_seed(3)
+before = torch.rand(2)
+a = torch.rand(3, generator=g)
+torch.manual_seed(3)
+assert torch.equal(a, torch.rand(3)) and torch.equal(a, torch.rand(3, generator=g.manual_seed(3))) and isinstance(g, torch.Generator)
+)py"),
+            "");
 }
 
 }  // namespace

@@ -478,7 +478,7 @@ absl::StatusOr<Value> Evaluator::Impl::Instantiate(const Value& type, const Call
     const std::vector<Value> names = fields->items().ToVector();
     const auto field_of = [&](size_t i) -> const InstancePayload* {  // what dataclasses.field(...) said
       const Value* given = FindInClass(type, names[i].string());
-      return given != nullptr && given->is(ValueKind::kInstance) && NameOfType(*given) == "Field" ? given->As<InstancePayload>() : nullptr;
+      return given != nullptr && given->is(ValueKind::kInstance) && HasBase(given->As<InstancePayload>()->type, "dataclasses.Field") ? given->As<InstancePayload>() : nullptr;
     };
     const auto flag = [&](const InstancePayload* field, absl::string_view name) {
       if (field == nullptr) return true;
@@ -514,7 +514,7 @@ absl::StatusOr<Value> Evaluator::Impl::Instantiate(const Value& type, const Call
       }
       if (otherwise == nullptr) return InvalidAt(loc, "TypeError: ", name, "() missing required argument: '", names[i].string(), "'");
       values[i] = *otherwise;
-      if (otherwise->is(ValueKind::kInstance) && NameOfType(*otherwise) == "Field") {  // dataclasses.field(...)
+      if (otherwise->is(ValueKind::kInstance) && HasBase(otherwise->As<InstancePayload>()->type, "dataclasses.Field")) {  // dataclasses.field(...)
         TILEVM_ASSIGN_OR_RETURN(Value factory, InstanceAttr(*otherwise, "default_factory", loc));
         if (factory.absent_or_none()) {
           TILEVM_ASSIGN_OR_RETURN(values[i], InstanceAttr(*otherwise, "default", loc));
@@ -623,7 +623,7 @@ absl::StatusOr<bool> Evaluator::Impl::IsInstance(const Value& given, const Value
   const Value value = Unboxed(given);
   if (value.is(ValueKind::kInstance)) {
     const auto* instance = value.As<InstancePayload>();
-    if (NameOfType(value) == "Config") return absl::EndsWith(path, ".Config");
+    if (HasBase(instance->type, "triton.Config") && absl::EndsWith(path, ".Config")) return true;  // by whichever module
     return IsSubclass(instance->type, type);
   }
   if (absl::ConsumePrefix(&path, "builtins.")) {
@@ -644,7 +644,7 @@ absl::StatusOr<bool> Evaluator::Impl::IsInstance(const Value& given, const Value
   if (absl::EndsWith(path, "JITFunction") || absl::EndsWith(path, "KernelInterface")) return value.is(ValueKind::kJitFunction);
   if (absl::EndsWith(path, "Autotuner") || absl::EndsWith(path, "Heuristics"))
     return value.is(ValueKind::kJitFunction) && !value.As<JitPayload>()->wrappers.empty();
-  if (absl::EndsWith(path, ".Iterator") || absl::EndsWith(path, ".Generator")) return AsIterator(value) != nullptr;
+  if ((absl::EndsWith(path, ".Iterator") || absl::EndsWith(path, ".Generator")) && path != "torch.Generator") return AsIterator(value) != nullptr;
   if (absl::EndsWith(path, ".Iterable") &&
       (value.is(ValueKind::kDict) || value.is(ValueKind::kSet) || value.is(ValueKind::kRange) || AsIterator(value) != nullptr))
     return true;

@@ -230,12 +230,12 @@ absl::StatusOr<Value> DataClass(Impl& impl, const CallArgs& args, Loc loc) {
   TILEVM_ASSIGN_OR_RETURN(const bool unsafe_hash, flag("unsafe_hash", false));
   TILEVM_ASSIGN_OR_RETURN(const bool keyword_only, flag("kw_only", false));
   if (order && !eq) return InvalidAt(loc, "ValueError: eq must be true if order is true");
-  std::vector<Value> compared;
+  std::vector<Value> compared, shown;
   bool defaults = false;
   for (const Value& name : fields) {
     const Value* given = impl.FindInClass(type, name.string());
-    const bool field = given != nullptr && given->is(ValueKind::kInstance) && impl.NameOfType(*given) == "Field";
-    bool has_default = given != nullptr, init = true, compare = true;
+    const bool field = given != nullptr && given->is(ValueKind::kInstance) && impl.HasBase(given->As<InstancePayload>()->type, "dataclasses.Field");
+    bool has_default = given != nullptr, init = true, compare = true, show = true;
     if (field) {
       const auto& parts = given->As<InstancePayload>()->attributes;
       const auto missing = [](const Value& value) { return value.is(ValueKind::kBuiltin) && value.string() == "dataclasses.MISSING"; };
@@ -243,6 +243,7 @@ absl::StatusOr<Value> DataClass(Impl& impl, const CallArgs& args, Loc loc) {
         if (key == "default") has_default = !missing(value);
         if (key == "default_factory" && !value.is(ValueKind::kNone)) has_default = true;
         if (key == "init") init = !value.is(ValueKind::kBool) || value.bool_value();
+        if (key == "repr") show = !value.is(ValueKind::kBool) || value.bool_value();
         if (key == "compare") compare = !value.is(ValueKind::kBool) || value.bool_value();
       }
     } else if (given != nullptr && (given->is(ValueKind::kList) || given->is(ValueKind::kDict) || given->is(ValueKind::kSet))) {
@@ -252,9 +253,12 @@ absl::StatusOr<Value> DataClass(Impl& impl, const CallArgs& args, Loc loc) {
       return InvalidAt(loc, "TypeError: non-default argument '", name.string(), "' follows default argument");
     defaults |= has_default && init;
     if (compare) compared.push_back(name);
+    if (show) shown.push_back(name);
   }
   payload->attributes.emplace_back("__dataclass_fields__", Value::Tuple(std::move(fields)));
   payload->attributes.emplace_back("__dataclass_compare__", Value::Tuple(std::move(compared)));
+  TILEVM_ASSIGN_OR_RETURN(const bool repr, flag("repr", true));
+  if (repr) payload->attributes.emplace_back("__dataclass_repr__", Value::Tuple(std::move(shown)));
   payload->attributes.emplace_back("__dataclass_eq__", Value::Bool(eq));
   payload->attributes.emplace_back("__dataclass_order__", Value::Bool(order));
   payload->attributes.emplace_back("__dataclass_frozen__", Value::Bool(frozen));
@@ -267,9 +271,10 @@ absl::StatusOr<Value> Field(Impl&, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "field", 0, 0, loc, {"default", "default_factory", "init", "repr", "hash", "compare", "metadata", "kw_only"}));
   auto type = std::make_shared<ClassPayload>();
   type->name = "Field";
+  type->bases = {Value::Builtin("dataclasses.Field")};
   auto field = std::make_shared<InstancePayload>();
   field->type = Value::Shared(ValueKind::kClass, std::move(type));
-  for (const char* name : {"default", "default_factory", "init", "compare"}) {
+  for (const char* name : {"default", "default_factory", "init", "compare", "repr"}) {
     const Value* given = FindKeyword(args, name);
     const Value otherwise = name == absl::string_view("default") ? Value::Builtin("dataclasses.MISSING") : Value::None();
     field->attributes.emplace_back(name, given != nullptr ? *given : otherwise);
@@ -413,7 +418,7 @@ absl::StatusOr<Value> Fields(Impl& impl, const CallArgs& args, Loc loc) {
   for (const Value& name : names->items()) {
     TILEVM_ASSIGN_OR_RETURN(Value field, Field(impl, {}, loc));
     if (const Value* otherwise = impl.FindInClass(type, name.string())) {
-      if (otherwise->is(ValueKind::kInstance) && impl.NameOfType(*otherwise) == "Field") {
+      if (otherwise->is(ValueKind::kInstance) && impl.HasBase(otherwise->As<InstancePayload>()->type, "dataclasses.Field")) {
         field = Value::Shared(ValueKind::kInstance, std::make_shared<InstancePayload>(*otherwise->As<InstancePayload>()));
       } else {
         TILEVM_RETURN_IF_ERROR(impl.SetAttr(field, "default", *otherwise, loc, true));

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -56,6 +55,15 @@ constexpr absl::string_view kTritonNames[] = {
     "libdevice",
 };
 
+// What typing and collections.abc have, for `from typing import *`.
+constexpr absl::string_view kHints[] = {
+    "AbstractSet", "Annotated", "Any", "AnyStr", "AsyncIterator", "Awaitable", "BinaryIO", "ByteString", "Callable", "ChainMap", "ClassVar", "Collection",
+    "Concatenate", "Container", "Coroutine", "Counter", "DefaultDict", "Deque", "Dict", "Final", "ForwardRef", "FrozenSet", "Generator", "Generic", "Hashable",
+    "IO", "ItemsView", "Iterable", "Iterator", "KeysView", "List", "Literal", "LiteralString", "Mapping", "MappingView", "MutableMapping", "MutableSequence",
+    "MutableSet", "Never", "NoReturn", "NotRequired", "Optional", "OrderedDict", "ParamSpec", "Protocol", "Required", "Reversible", "Self", "Sequence", "Set",
+    "Sized", "SupportsFloat", "SupportsIndex", "SupportsInt", "Text", "TextIO", "Tuple", "Type", "TypeAlias", "TypeGuard", "TypedDict", "Union", "ValuesView",
+};
+
 absl::string_view RootOf(absl::string_view path) { return path.substr(0, path.find('.')); }
 
 bool IsStandardModule(absl::string_view root) {
@@ -91,9 +99,9 @@ bool Evaluator::Impl::Exists(const std::string& path, Loc loc) {
   if (type_names_.contains(path) || IsTypeFunction(path)) return true;
   if (FindBuiltin(path) != nullptr || FindBuiltinValue(path).has_value() || IsExceptionName(path) || IsNamespace(path)) return true;
   absl::string_view name = path;
-  if (absl::StartsWith(name, "typing.") || absl::StartsWith(name, "collections.abc.")) {  // hints: whatever begins with a capital
+  if (absl::StartsWith(name, "typing.") || absl::StartsWith(name, "collections.abc.")) {
     const absl::string_view hint = name.substr(name.rfind('.') + 1);
-    if (!hint.empty() && absl::ascii_isupper(hint[0])) return true;
+    if (std::find(std::begin(kHints), std::end(kHints), hint) != std::end(kHints)) return true;
   }
   if (std::find(std::begin(kTritonNames), std::end(kTritonNames), name) != std::end(kTritonNames)) return true;
   if (absl::StartsWith(name, "libdevice.") && isa::OpFromSurface(name).has_value()) return true;

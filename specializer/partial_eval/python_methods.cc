@@ -659,6 +659,7 @@ absl::StatusOr<Value> Apply(const MethodCall& c) {
   TILEVM_ASSIGN_OR_RETURN(Value forward, c.impl.ClassAttr(c.self, "forward", c.loc));
   auto type = std::make_shared<ClassPayload>();
   type->name = "FunctionCtx";
+  type->bases = {Value::Builtin("torch.autograd.function.FunctionCtx")};
   auto context = std::make_shared<InstancePayload>();
   context->type = Value::Shared(ValueKind::kClass, std::move(type));
   context->attributes.emplace_back("needs_input_grad", Value::Tuple(std::vector<Value>(c.count(), Value::Bool(false))));
@@ -729,9 +730,9 @@ absl::Span<const MethodRow> MethodsOf(const Impl& impl, const Value& object) {
     case ValueKind::kClass:
       return impl.HasBase(object, "torch.autograd.Function") ? absl::Span<const MethodRow>(kAutogradMethods) : absl::Span<const MethodRow>();
     case ValueKind::kInstance: {
-      const std::string name = TypeName(object, nullptr);
-      if (name == "FunctionCtx") return kContextMethods;
-      return name == "Config" ? absl::Span<const MethodRow>(kConfigMethods) : absl::Span<const MethodRow>();
+      const Value& type = object.As<InstancePayload>()->type;
+      if (impl.HasBase(type, "torch.autograd.function.FunctionCtx")) return kContextMethods;
+      return impl.HasBase(type, "triton.Config") ? absl::Span<const MethodRow>(kConfigMethods) : absl::Span<const MethodRow>();
     }
     default: return {};
   }

@@ -336,9 +336,9 @@ absl::StatusOr<bool> Evaluator::Impl::Equals(const Value& x, const Value& y, Loc
     TILEVM_RETURN_IF_ERROR(CheckMeaning(y, loc));
   }
   if (x.is(ValueKind::kObject) || y.is(ValueKind::kObject)) {
-    if (x.kind() != y.kind()) return false;
-    if (x.payload() == y.payload()) return true;
-    absl::StatusOr<Value> equal = x.As<HostObject>()->Binary(*self_, Op::kEq, y, false, loc);
+    if (x.kind() == y.kind() && x.payload() == y.payload()) return true;
+    const bool reflected = !x.is(ValueKind::kObject);  // 1 in [torch.tensor(1)]
+    absl::StatusOr<Value> equal = (reflected ? y : x).As<HostObject>()->Binary(*self_, Op::kEq, reflected ? x : y, reflected, loc);
     if (!equal.ok()) return false;  // objects that do not compare are equal to themselves only
     return Truth(*equal, loc);
   }

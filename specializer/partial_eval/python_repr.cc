@@ -134,6 +134,15 @@ class Representation {
       text_ += ">";
       return absl::OkStatus();
     }
+    if (const Value* shown = impl_.FindInClass(instance->type, "__dataclass_repr__")) {
+      std::vector<std::pair<std::string, Value>> fields;
+      for (const Value& name : shown->items()) {
+        for (const auto& attribute : instance->attributes) {
+          if (attribute.first == name.string()) fields.push_back(attribute);
+        }
+      }
+      return Fields(impl_.NameOfType(value), fields);
+    }
     const bool exception = !instance->attributes.empty() && instance->attributes[0].first == "args" && instance->attributes[0].second.is(ValueKind::kTuple);
     if (exception) return Items(absl::StrCat(impl_.NameOfType(value), "("), instance->attributes[0].second.items(), ")");
     return Fields(impl_.NameOfType(value), instance->attributes);
@@ -165,6 +174,16 @@ absl::StatusOr<std::string> Evaluator::Impl::ToStr(const Value& value, Loc loc) 
     if (FindInClass(instance->type, "__members__") != nullptr) {
       if (EnumNumber(value).has_value()) return ToStr(instance->attributes[1].second, loc);
       return absl::StrCat(NameOfType(value), ".", instance->attributes[0].second.string());
+    }
+    if (HasBase(instance->type, "triton.Config")) {  // "B: 64, num_warps: 4, ..."
+      TILEVM_ASSIGN_OR_RETURN(const Value kwargs, InstanceAttr(value, "kwargs", loc));
+      std::string text;
+      for (const auto& [name, item] : kwargs.As<DictPayload>()->entries) absl::StrAppend(&text, Str(name), ": ", Str(item), ", ");
+      for (const char* name : {"num_warps", "num_ctas", "num_stages", "maxnreg"}) {
+        TILEVM_ASSIGN_OR_RETURN(const Value item, InstanceAttr(value, name, loc));
+        absl::StrAppend(&text, name, ": ", Str(item), name == absl::string_view("maxnreg") ? "" : ", ");
+      }
+      return text;
     }
     // An exception is its arguments.
     if (instance->text != nullptr) return *instance->text;

@@ -103,6 +103,7 @@ absl::StatusOr<Value> Config(Impl&, const CallArgs& args, Loc loc) {
   if (!kwargs.is(ValueKind::kDict)) return InvalidAt(loc, "TypeError: triton.Config wants a dict of meta-parameters, this is a ", TypeName(kwargs, nullptr));
   auto type = std::make_shared<ClassPayload>();
   type->name = "Config";
+  type->bases = {Value::Builtin("triton.Config")};  // a class of the program may have that name too
   auto config = std::make_shared<InstancePayload>();
   config->type = Value::Shared(ValueKind::kClass, std::move(type));
   config->attributes.emplace_back("kwargs", Value::Shared(ValueKind::kDict, std::make_shared<DictPayload>(*kwargs.As<DictPayload>())));

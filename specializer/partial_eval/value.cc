@@ -99,7 +99,8 @@ ItemVector& Value::mutable_items() const { return As<ItemsPayload>()->items; }
 // --- host objects: everything is refused unless the object says otherwise --------------------------------------------------------------
 
 absl::StatusOr<Value> HostObject::GetAttr(Evaluator&, absl::string_view name, Loc loc) {
-  return InvalidAt(loc, "AttributeError: '", type_name(), "' object has no attribute '", name, "'");
+  const std::string type = type_name();
+  return InvalidAt(loc, "AttributeError: '", type.substr(type.rfind('.') + 1), "' object has no attribute '", name, "'");
 }
 absl::Status HostObject::SetAttr(Evaluator&, absl::string_view name, const Value&, Loc loc) {
   return InvalidAt(loc, "AttributeError: attribute '", name, "' of '", type_name(), "' object cannot be set");

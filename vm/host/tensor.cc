@@ -253,8 +253,8 @@ absl::StatusOr<Shape> BroadcastShapes(const Shape& a, const Shape& b) {
     const int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1;
     const int64_t y = i < b.size() ? b[b.size() - 1 - i] : 1;
     if (x != y && x != 1 && y != 1) {
-      return absl::InvalidArgumentError(absl::StrCat("shapes ", isa::ShapeToString(a), " and ", isa::ShapeToString(b), " do not broadcast: dimension ",
-                                                     out.size() - 1 - i, " is ", x, " and ", y));
+      return absl::InvalidArgumentError(absl::StrCat("The size of tensor a (", x, ") must match the size of tensor b (", y, ") at non-singleton dimension ",
+                                                     out.size() - 1 - i, ": shapes ", isa::ShapeToString(a), " and ", isa::ShapeToString(b)));
     }
     out[out.size() - 1 - i] = x == 1 ? y : x;
   }
@@ -303,13 +303,13 @@ absl::StatusOr<Tensor> Reshaped(const Tensor& tensor, Shape shape, bool must_vie
   const int64_t count = tensor.numel();
   if (unknown >= 0) {
     if (known == 0 || count % known != 0) {
-      return absl::InvalidArgumentError(absl::StrCat("shape ", isa::ShapeToString(shape), " is invalid for a tensor of ", count, " elements"));
+      return absl::InvalidArgumentError(absl::StrCat("shape '", isa::ShapeToString(shape), "' is invalid for input of size ", count));
     }
     shape[unknown] = count / known;
     known *= shape[unknown];
   }
   if (known != count) {
-    return absl::InvalidArgumentError(absl::StrCat("shape ", isa::ShapeToString(shape), " is invalid for a tensor of ", count, " elements"));
+    return absl::InvalidArgumentError(absl::StrCat("shape '", isa::ShapeToString(shape), "' is invalid for input of size ", count));
   }
   Tensor out = tensor;
   if (tensor.contiguous()) {

@@ -254,6 +254,12 @@ absl::StatusOr<Value> HostTensor::CallMethod(Evaluator& evaluator, absl::string_
       TILEVM_ASSIGN_OR_RETURN(int64_t n, Length(evaluator, loc));
       return Value::Int(n);
     }
+    if (name == "__contains__" && args.positional.size() == 1) {
+      TILEVM_ASSIGN_OR_RETURN(const Value equal, Binary(evaluator, isa::Op::kEq, args.positional[0], false, loc));
+      if (AsTensor(equal) == nullptr) return equal;
+      return CallHostOp(evaluator, *FindTensorMethod("any"), "Tensor.any", equal, {}, loc);
+    }
+    if (!IsTensorAttribute(name)) return InvalidAt(loc, "AttributeError: 'Tensor' object has no attribute '", name, "'");
     return UnimplementedAt(loc, "method '", name, "' of torch.Tensor is not supported");
   }
   return CallHostOp(evaluator, *op, absl::StrCat("Tensor.", name), self_value(), args, loc);
@@ -321,7 +327,7 @@ absl::Status HostTensor::SetItem(Evaluator&, const Value& subscript, const Value
 }
 
 absl::StatusOr<bool> HostTensor::Truth(Evaluator&, Loc loc) {
-  if (tensor.numel() != 1) return InvalidAt(loc, "RuntimeError: the truth value of a tensor with ", tensor.numel(), " elements is ambiguous");
+  if (tensor.numel() != 1) return InvalidAt(loc, "RuntimeError: Boolean value of Tensor with ", tensor.numel() == 0 ? "no values" : "more than one value", " is ambiguous");
   const Value v = ElementAt(tensor, 0);
   return v.is(ValueKind::kFloat) ? v.float_value() != 0 : v.int_value() != 0;
 }

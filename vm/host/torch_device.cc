@@ -173,7 +173,7 @@ std::optional<Value> TorchConstant(absl::string_view path) {
   if (it != constants->end()) return it->second;
   // Types and namespaces stand for themselves.
   for (absl::string_view name : {"Tensor", "dtype", "autograd.Function", "nn.Module", "nn.Parameter", "LongTensor", "FloatTensor", "autograd", "nn", "version",
-                                 "backends", "backends.cuda", "backends.cuda.matmul", "backends.cudnn", "autograd.function", "types", "Generator"}) {
+                                 "backends", "backends.cuda", "backends.cuda.matmul", "backends.cudnn", "autograd.function", "types"}) {
     if (path == name) return Value::Builtin(absl::StrCat("torch.", path));
   }
   return std::nullopt;

@@ -205,6 +205,11 @@ absl::StatusOr<Tensor> Select(const Tensor& condition, const Tensor& a, const Te
 }
 
 absl::StatusOr<Value> Where(HostCall& call) {
+  if (call.tag == 1) std::swap(call.args[0], call.args[1]);
+  if (!call.given(1) && !call.given(2)) {  // the places where it holds
+    return CallHostOp(call.evaluator, *FindTorchFunction("nonzero"), call.name, Value(), CallArgs{{call.args[0]}, {{"as_tuple", Value::Bool(true)}}}, call.loc);
+  }
+  if (!call.given(1) || !call.given(2)) return call.Error("both values or none are wanted");
   TILEVM_ASSIGN_OR_RETURN(Tensor condition, call.TensorArg(0));
   TILEVM_ASSIGN_OR_RETURN(Operand a, MakeOperand(call.args[1], call.name, call.loc));
   TILEVM_ASSIGN_OR_RETURN(Operand b, MakeOperand(call.args[2], call.name, call.loc));
@@ -267,7 +272,7 @@ constexpr HostOp kOps[] = {
     {".clamp_ .clip_", "input min? max?", Clamp, kInPlace},
     {"clamp_min .clamp_min", "input min", Clamp, 1},
     {"clamp_max .clamp_max", "input max", Clamp, 2},
-    {"where", "condition input other", Where},
+    {"where", "condition input? other?", Where, 0}, {".where", "input condition other", Where, 1},
     {"masked_fill .masked_fill", "input mask value", MaskedFill, 0},
     {".masked_fill_", "input mask value", MaskedFill, 1},
     {"addcmul .addcmul", "input tensor1 tensor2 | value?", AddcMul, 0},
@@ -277,6 +282,11 @@ constexpr HostOp kOps[] = {
 }  // namespace
 
 absl::Span<const HostOp> ElementwiseOps() { return kOps; }
+
+namespace {
+// What == and != find different from every tensor.
+bool IsNoOperand(const Value& value) { return AsTensor(value) == nullptr && !value.is_static_number() && !value.is(ValueKind::kConstexpr); }
+}  // namespace
 
 absl::StatusOr<Value> BinaryOperator(Evaluator&, isa::Op op, const Value& x, const Value& y, Loc loc) {
   using isa::Op;
@@ -304,7 +314,7 @@ absl::StatusOr<Value> BinaryOperator(Evaluator&, isa::Op op, const Value& x, con
   }
   for (const Row& row : kRows) {
     if (row.op != op) continue;
-    if ((op == Op::kEq || op == Op::kNe) && (x.is(ValueKind::kNone) || y.is(ValueKind::kNone))) return Value::Bool(op == Op::kNe);
+    if ((op == Op::kEq || op == Op::kNe) && (IsNoOperand(x) || IsNoOperand(y))) return Value::Bool(op == Op::kNe);
     TILEVM_ASSIGN_OR_RETURN(Operand a, MakeOperand(x, row.symbol, loc));
     TILEVM_ASSIGN_OR_RETURN(Operand b, MakeOperand(y, row.symbol, loc));
     return Binary(row.kind, a, b, row.symbol, loc);

@@ -51,6 +51,10 @@ absl::StatusOr<Tensor> MatMul(const Tensor& a_in, const Tensor& b_in) {
   if (b.rank() == 1) b.shape.push_back(1), b.strides.push_back(0);
   const int64_t m = a.shape[a.rank() - 2], k = a.shape.back(), n = b.shape.back();
   if (b.shape[b.rank() - 2] != k) {
+    if (a_in.rank() == 2 && b_in.rank() == 2) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("mat1 and mat2 shapes cannot be multiplied (", m, "x", k, " and ", b.shape[b.rank() - 2], "x", n, ")"));
+    }
     return absl::InvalidArgumentError(absl::StrCat("shapes ", isa::ShapeToString(a_in.shape), " and ", isa::ShapeToString(b_in.shape),
                                                    " cannot be multiplied: ", k, " columns, ", b.shape[b.rank() - 2], " rows"));
   }

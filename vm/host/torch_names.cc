@@ -134,14 +134,27 @@ constexpr absl::string_view kNames =
     "linalg.tensorinv linalg.tensorsolve linalg.vander linalg.vecdot linalg.vector_norm "
     "version.cuda version.hip version.xpu version.debug version.git_version version.rocm";
 
+// What a Tensor has beside torch's functions of the same name.
+constexpr absl::string_view kTensorAttributes =
+    "H T mH mT apply_ as_subclass backward bernoulli_ bfloat16 bool byte cauchy_ cdouble cfloat chalf char coalesce col_indices conj contiguous copy_ cpu "
+    "crow_indices cuda data data_ptr dense_dim device dim dim_order double dtype element_size expand expand_as exponential_ fill_ fill_diagonal_ float "
+    "geometric_ get_device grad grad_fn half has_names imag index_add_ index_copy_ indices int ipu is_coalesced is_contiguous is_cpu is_cuda is_leaf is_meta "
+    "is_mkldnn is_mps is_nested is_pinned is_quantized is_set_to is_shared is_sparse is_sparse_csr is_view is_xpu item itemsize layout log_normal_ long map_ "
+    "map2_ module_load name names nbytes ndim ndimension ndimension_ nelement new new_empty new_empty_strided new_full new_ones new_tensor new_zeros normal_ "
+    "numpy output_nr pin_memory q_scale q_zero_point qscheme random_ real record_stream refine_names register_hook register_post_accumulate_grad_hook "
+    "reinforce rename repeat requires_grad requires_grad_ reshape_as resize resize_ resize_as_ retain_grad retains_grad set_ shape share_memory_ short size "
+    "sparse_dim sparse_mask storage storage_offset storage_type stride to to_dense to_mkldnn to_padded_tensor to_sparse to_sparse_csr tolist type type_as "
+    "unfold uniform_ untyped_storage values view view_as volatile xpu unflatten put_ scatter_ scatter_add_ scatter_reduce_ masked_scatter_ zero_ detach_";
+
 struct Names {
-  absl::flat_hash_set<absl::string_view> dtypes, open, names;
+  absl::flat_hash_set<absl::string_view> dtypes, open, names, of_tensors;
 };
 
 const Names& TheNames() {
   static const Names* const names = [] {
     auto* n = new Names;
-    for (auto [text, set] : {std::pair(kDTypes, &n->dtypes), std::pair(kOpenNamespaces, &n->open), std::pair(kNames, &n->names)}) {
+    for (auto [text, set] : {std::pair(kDTypes, &n->dtypes), std::pair(kOpenNamespaces, &n->open), std::pair(kNames, &n->names),
+                             std::pair(kTensorAttributes, &n->of_tensors)}) {
       for (absl::string_view name : absl::StrSplit(text, ' ', absl::SkipEmpty())) set->insert(name);
     }
     return n;
@@ -157,6 +170,12 @@ bool IsThere(absl::string_view path) {
 }
 
 }  // namespace
+
+bool IsTensorAttribute(absl::string_view name) {
+  if (absl::StartsWith(name, "_") || TheNames().of_tensors.contains(name) || FindTensorMethod(name) != nullptr) return true;
+  absl::string_view plain = name;
+  return IsThere(name) || (absl::ConsumeSuffix(&plain, "_") && IsThere(plain));
+}
 
 specializer::OutsideName LookUpTorchName(absl::string_view path) {
   specializer::OutsideName result;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "vm/host/object.h"
 #include "vm/host/convert.h"
 #include "vm/host/host.h"
 #include "vm/host/random.h"
@@ -97,9 +98,46 @@ namespace {
 
 enum Tag { kUniform, kNormal };
 
+// torch.Generator: a stream of draws of its own.
+class GeneratorObject : public specializer::HostObject {
+ public:
+  Generator state;
+  std::weak_ptr<GeneratorObject> self;  // the value that holds it
+  std::string type_name() const override { return "torch.Generator"; }
+  absl::StatusOr<Value> GetAttr(Evaluator& evaluator, absl::string_view name, Loc loc) override {
+    if (name == "device") return MakeDevice("cuda", -1);
+    return HostObject::GetAttr(evaluator, name, loc);
+  }
+  absl::StatusOr<Value> CallMethod(Evaluator& evaluator, absl::string_view name, const CallArgs& args, Loc loc) override {
+    if (name == "manual_seed") {
+      if (args.positional.size() != 1 || !args.positional[0].is(specializer::ValueKind::kInt)) return InvalidAt(loc, "TypeError: manual_seed: an int is wanted");
+      state = Generator{static_cast<uint64_t>(args.positional[0].int_value()), 0};
+      return Value::Shared(specializer::ValueKind::kObject, self.lock());
+    }
+    if (name == "seed" || name == "initial_seed") return Value::Int(static_cast<int64_t>(state.seed));
+    return HostObject::CallMethod(evaluator, name, args, loc);
+  }
+};
+
+absl::StatusOr<Value> NewGenerator(HostCall& call) {
+  TILEVM_RETURN_IF_ERROR(call.world.CheckDevice(call.args[0], call.loc));
+  auto generator = std::make_shared<GeneratorObject>();
+  generator->self = generator;
+  return Value::Shared(specializer::ValueKind::kObject, generator);
+}
+
+// The one that the call names, else the program's.
+Generator& GeneratorOf(HostCall& call) {
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    if (call.params[i] != "generator" || !call.args[i].is(specializer::ValueKind::kObject)) continue;
+    if (auto* given = dynamic_cast<GeneratorObject*>(call.args[i].As<specializer::HostObject>())) return given->state;
+  }
+  return call.world.generator();
+}
+
 absl::Status Draw(HostCall& call, const Tensor& t) {
   if (!isa::IsFloat(t.dtype)) return call.Error("not for dtype ", TorchName(t.dtype));
-  Generator& g = call.world.generator();
+  Generator& g = GeneratorOf(call);
   if (call.tag == kUniform) {
     FillUniform(t, g.seed, g.calls++);
   } else {
@@ -148,7 +186,7 @@ absl::StatusOr<Value> RandInt(HostCall& call) {  // randint(high, size), randint
   if (from >= to) return call.Error("low ", from, " must be below high ", to);
   TILEVM_ASSIGN_OR_RETURN(DType dtype, call.DTypeArg(4, DType::kI64));
   TILEVM_ASSIGN_OR_RETURN(Tensor t, Tensor::Make(dtype, shape, Fill::kZero));
-  Generator& g = call.world.generator();
+  Generator& g = GeneratorOf(call);
   FillIntegers(t, g.seed, g.calls++, from, to);
   return FinishCreation(call, t, 4);
 }
@@ -159,7 +197,7 @@ absl::StatusOr<Value> RandPerm(HostCall& call) {
   TILEVM_ASSIGN_OR_RETURN(Tensor t, Tensor::Make(DType::kI64, {n}, Fill::kZero));
   int64_t* p = reinterpret_cast<int64_t*>(t.data());
   std::iota(p, p + n, 0);
-  Generator& g = call.world.generator();
+  Generator& g = GeneratorOf(call);
   const uint64_t draw = g.calls++;
   for (int64_t i = n - 1; i > 0; --i) {  // Fisher and Yates
     const auto w = PhiloxBlock(g.seed, draw, i);
@@ -197,6 +235,7 @@ constexpr HostOp kOps[] = {
     {"randperm", "n | " TILEVM_CREATION_KEYWORDS, RandPerm},
     {".normal_", "input mean? std? | generator?", FillRandom, kNormal},
     {".uniform_", "input from? to? | generator?", FillRandom, kUniform},
+    {"Generator", "device?", NewGenerator},
     {"manual_seed cuda.manual_seed cuda.manual_seed_all random.manual_seed", "seed", ManualSeed},
 };
 

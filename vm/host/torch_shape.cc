@@ -219,7 +219,7 @@ absl::StatusOr<Value> CloneTensor(HostCall& call) {
 
 absl::StatusOr<Value> Item(HostCall& call) {
   TILEVM_ASSIGN_OR_RETURN(Tensor t, call.TensorArg(0));
-  if (t.numel() != 1) return call.Error("a tensor with ", t.numel(), " elements cannot be converted to a number");
+  if (t.numel() != 1) return call.Error("a Tensor with ", t.numel(), " elements cannot be converted to Scalar");
   return ElementAt(t, 0);
 }
 

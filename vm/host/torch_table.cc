@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "specializer/partial_eval/exceptions.h"
 #include "vm/host/host.h"
 
 namespace tilevm::vm::host {
@@ -67,6 +68,9 @@ std::vector<ParamSpec> ParseParams(absl::string_view text) {
   return specs;
 }
 
+// A call that does not fit the function.
+absl::Status Wrong(absl::Status status) { return specializer::WithException(std::move(status), "builtins.TypeError"); }
+
 bool IsSequence(const Value& v) { return v.is(ValueKind::kTuple) || v.is(ValueKind::kList); }
 
 }  // namespace
@@ -107,19 +111,19 @@ absl::StatusOr<Value> CallHostOp(Evaluator& evaluator, const HostOp& op, absl::s
       next = positional.size();
     }
   }
-  if (next < positional.size()) return call.Error("too many positional arguments: ", positional.size(), " given, at most ", next, " taken");
+  if (next < positional.size()) return Wrong(call.Error("too many positional arguments: ", positional.size(), " given, at most ", next, " taken"));
   for (const auto& [name, value] : args.keyword) {
     size_t p = 0;
     for (; p < specs.size(); ++p) {
       if (std::find(specs[p].spellings.begin(), specs[p].spellings.end(), name) != specs[p].spellings.end()) break;
     }
-    if (p == specs.size()) return call.Error("unexpected keyword argument '", name, "'");
-    if (call.given(p)) return call.Error("argument '", name, "' is given twice");
+    if (p == specs.size()) return Wrong(call.Error("unexpected keyword argument '", name, "'"));
+    if (call.given(p)) return Wrong(call.Error("argument '", name, "' is given twice"));
     call.args[p] = value;
   }
   for (size_t p = 0; p < specs.size(); ++p) {
     if (specs[p].variadic && !call.given(p)) call.args[p] = Value::Tuple({});
-    if (!call.given(p) && !specs[p].optional) return call.Error("missing argument '", specs[p].spellings[0], "'");
+    if (!call.given(p) && !specs[p].optional) return Wrong(call.Error("missing argument '", specs[p].spellings[0], "'"));
   }
   absl::StatusOr<Value> result = op.function(call);
   if (!result.ok() && !LocOf(result.status()).known()) {
@@ -139,7 +143,7 @@ absl::StatusOr<Value> CallHostOp(Evaluator& evaluator, const HostOp& op, absl::s
 
 absl::StatusOr<Tensor> HostCall::TensorArg(size_t i) const {
   if (HostTensor* t = AsTensor(args[i])) return t->tensor;
-  return Error("argument '", params[i], "' must be a torch.Tensor, not ", specializer::TypeName(args[i], nullptr));
+  return Wrong(Error("argument '", params[i], "' must be a torch.Tensor, not ", specializer::TypeName(args[i], nullptr)));
 }
 
 absl::StatusOr<Tensor> HostCall::TensorOrNumber(size_t i) const {
@@ -154,7 +158,7 @@ absl::StatusOr<int64_t> HostCall::IntArg(size_t i) const {
   if (HostTensor* t = AsTensor(v); t != nullptr && t->tensor.numel() == 1 && !isa::IsFloat(t->tensor.dtype)) {
     return static_cast<int64_t>(ElementAt(t->tensor, 0).int_value());
   }
-  return Error("argument '", params[i], "' must be an int, not ", specializer::TypeName(v, nullptr));
+  return Wrong(Error("argument '", params[i], "' must be an int, not ", specializer::TypeName(v, nullptr)));
 }
 
 absl::StatusOr<int64_t> HostCall::IntArg(size_t i, int64_t otherwise) const {
@@ -171,13 +175,13 @@ absl::StatusOr<double> HostCall::FloatArg(size_t i, double otherwise) const {
     const Value item = ElementAt(t->tensor, 0);
     return item.is(ValueKind::kFloat) ? item.float_value() : static_cast<double>(item.int_value());
   }
-  return Error("argument '", params[i], "' must be a number, not ", specializer::TypeName(v, nullptr));
+  return Wrong(Error("argument '", params[i], "' must be a number, not ", specializer::TypeName(v, nullptr)));
 }
 
 absl::StatusOr<bool> HostCall::BoolArg(size_t i, bool otherwise) const {
   if (args[i].absent_or_none()) return otherwise;
   if (args[i].is(ValueKind::kBool) || args[i].is(ValueKind::kInt)) return args[i].int_value() != 0;
-  return Error("argument '", params[i], "' must be a bool, not ", specializer::TypeName(args[i], nullptr));
+  return Wrong(Error("argument '", params[i], "' must be a bool, not ", specializer::TypeName(args[i], nullptr)));
 }
 
 absl::StatusOr<DType> HostCall::DTypeArg(size_t i, DType otherwise) const {
@@ -189,7 +193,7 @@ absl::StatusOr<DType> HostCall::DTypeArg(size_t i, DType otherwise) const {
     if (v.string() == "int") return DType::kI64;
     if (v.string() == "bool") return DType::kI1;
   }
-  return Error("argument '", params[i], "' must be a torch.dtype, not ", specializer::TypeName(v, nullptr));
+  return Wrong(Error("argument '", params[i], "' must be a torch.dtype, not ", specializer::TypeName(v, nullptr)));
 }
 
 absl::StatusOr<Shape> HostCall::ShapeArg(size_t i) const {
@@ -202,7 +206,7 @@ absl::StatusOr<Shape> HostCall::ShapeArg(size_t i) const {
         continue;
       }
       if (!item.is(ValueKind::kInt) && !item.is(ValueKind::kBool)) {
-        return Error("argument '", params[i], "' must be ints, not ", specializer::TypeName(item, nullptr));
+        return Wrong(Error("argument '", params[i], "' must be ints, not ", specializer::TypeName(item, nullptr)));
       }
       shape.push_back(static_cast<int64_t>(item.int_value()));
     }
@@ -217,7 +221,8 @@ namespace {
 absl::StatusOr<int> WrapDim(const HostCall& call, int64_t dim, int rank) {
   const int64_t extent = std::max(rank, 1);
   if (dim < -extent || dim >= extent) {
-    return call.Error("dimension out of range (expected to be in range of [", -extent, ", ", extent - 1, "], but got ", dim, ")");
+    return specializer::WithException(call.Error("dimension out of range (expected to be in range of [", -extent, ", ", extent - 1, "], but got ", dim, ")"),
+                                      "builtins.IndexError");
   }
   return static_cast<int>(dim < 0 ? dim + extent : dim);
 }

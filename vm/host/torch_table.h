@@ -82,6 +82,7 @@ const HostOp* FindTensorMethod(absl::string_view name);
 bool IsTorchNamespace(absl::string_view path);
 // torch_names.cc: is it a name of torch at all? path is without "torch.".
 specializer::OutsideName LookUpTorchName(absl::string_view path);
+bool IsTensorAttribute(absl::string_view name);  // does torch's own Tensor have it?
 void ForEachTorchName(absl::FunctionRef<void(absl::string_view)> visit);  // the functions of the table
 
 // self: the tensor whose method it is, or absent. shown: the name in messages.

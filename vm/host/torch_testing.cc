@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "specializer/partial_eval/exceptions.h"
 #include "vm/host/convert.h"
 #include "vm/host/host.h"
 #include "vm/host/torch_table.h"
@@ -161,11 +162,11 @@ absl::Status CompareValues(HostCall& call, const Value& actual, const Value& exp
 }
 
 absl::StatusOr<Value> AssertClose(HostCall& call) {
-  const absl::Status status = CompareValues(call, call.args[0], call.args[1], "");
+  absl::Status status = CompareValues(call, call.args[0], call.args[1], "");
   if (!status.ok()) {
     const Value& message = call.args[5];
-    if (message.is(ValueKind::kString)) return InvalidAt(call.loc, call.name, ": ", message.string());
-    return status;
+    if (message.is(ValueKind::kString)) status = InvalidAt(call.loc, call.name, ": ", message.string());
+    return specializer::WithException(std::move(status), "builtins.AssertionError");
   }
   ++call.world.checks()[call.tag == 0 ? "assert_close" : "assert_allclose"];
   return Value::None();
