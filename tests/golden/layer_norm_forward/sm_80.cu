@@ -43,7 +43,7 @@ extern "C" __global__ void __launch_bounds__(64) layer_norm_forward(f16* x_ptr, 
   Tile<f32, L0> total_33 = total;
   i32 v18 = v16;
   #pragma unroll 1
-  for (u64 trips0 = trip_count<i32>(v18, n_cols, v17); trips0 != 0; --trips0, v18 = add(v18, static_cast<i32>(v17))) {
+  for (u32 trips0 = trip_count<i32>(v18, n_cols, v17); trips0 != 0; --trips0, v18 = add(v18, static_cast<i32>(v17))) {
     Tile<f16, L0> v30;
     #pragma unroll
     for (int r = 0; r < 16; r += 8) {
@@ -75,7 +75,7 @@ extern "C" __global__ void __launch_bounds__(64) layer_norm_forward(f16* x_ptr, 
   Tile<f32, L0> squares = total;
   i32 v41 = v16;
   #pragma unroll 1
-  for (u64 trips2 = trip_count<i32>(v41, n_cols, v17); trips2 != 0; --trips2, v41 = add(v41, static_cast<i32>(v17))) {
+  for (u32 trips2 = trip_count<i32>(v41, n_cols, v17); trips2 != 0; --trips2, v41 = add(v41, static_cast<i32>(v17))) {
     Tile<f16, L0> v53;
     #pragma unroll
     for (int r = 0; r < 16; r += 8) {
@@ -125,7 +125,7 @@ extern "C" __global__ void __launch_bounds__(64) layer_norm_forward(f16* x_ptr, 
 #line 31 "f0"
   i32 v76 = v16;
   #pragma unroll 1
-  for (u64 trips4 = trip_count<i32>(v76, n_cols, v17); trips4 != 0; --trips4, v76 = add(v76, static_cast<i32>(v17))) {
+  for (u32 trips4 = trip_count<i32>(v76, n_cols, v17); trips4 != 0; --trips4, v76 = add(v76, static_cast<i32>(v17))) {
     Tile<f16, L0> v87;
     #pragma unroll
     for (int r = 0; r < 16; r += 8) {

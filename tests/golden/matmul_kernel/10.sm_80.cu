@@ -245,8 +245,8 @@ extern "C" __global__ void __launch_bounds__(128) matmul_kernel(f16* a_ptr, f16*
   i64 a_ptrs_offset = v176;
   i64 b_ptrs_offset = v183;
   i32 v77 = v75;
-  u64 trips0 = trip_count<i32>(v77, v74, static_cast<i32>(v49));
-  u64 left0 = trips0;
+  u32 trips0 = trip_count<i32>(v77, v74, static_cast<i32>(v49));
+  u32 left0 = trips0;
   const u32 ring0 = shared_address();
   u32 put0 = ring0, take0 = ring0;
   i32 v77_ahead = v77;
