@@ -478,7 +478,8 @@ absl::StatusOr<Value> Evaluator::Impl::Instantiate(const Value& type, const Call
     const std::vector<Value> names = fields->items().ToVector();
     const auto field_of = [&](size_t i) -> const InstancePayload* {  // what dataclasses.field(...) said
       const Value* given = FindInClass(type, names[i].string());
-      return given != nullptr && given->is(ValueKind::kInstance) && HasBase(given->As<InstancePayload>()->type, "dataclasses.Field") ? given->As<InstancePayload>() : nullptr;
+      if (given == nullptr || !given->is(ValueKind::kInstance)) return nullptr;
+      return HasBase(given->As<InstancePayload>()->type, "dataclasses.Field") ? given->As<InstancePayload>() : nullptr;
     };
     const auto flag = [&](const InstancePayload* field, absl::string_view name) {
       if (field == nullptr) return true;

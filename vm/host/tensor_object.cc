@@ -327,7 +327,8 @@ absl::Status HostTensor::SetItem(Evaluator&, const Value& subscript, const Value
 }
 
 absl::StatusOr<bool> HostTensor::Truth(Evaluator&, Loc loc) {
-  if (tensor.numel() != 1) return InvalidAt(loc, "RuntimeError: Boolean value of Tensor with ", tensor.numel() == 0 ? "no values" : "more than one value", " is ambiguous");
+  if (tensor.numel() != 1)
+    return InvalidAt(loc, "RuntimeError: Boolean value of Tensor with ", tensor.numel() == 0 ? "no values" : "more than one value", " is ambiguous");
   const Value v = ElementAt(tensor, 0);
   return v.is(ValueKind::kFloat) ? v.float_value() != 0 : v.int_value() != 0;
 }

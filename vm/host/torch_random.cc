@@ -110,7 +110,8 @@ class GeneratorObject : public specializer::HostObject {
   }
   absl::StatusOr<Value> CallMethod(Evaluator& evaluator, absl::string_view name, const CallArgs& args, Loc loc) override {
     if (name == "manual_seed") {
-      if (args.positional.size() != 1 || !args.positional[0].is(specializer::ValueKind::kInt)) return InvalidAt(loc, "TypeError: manual_seed: an int is wanted");
+      if (args.positional.size() != 1 || !args.positional[0].is(specializer::ValueKind::kInt))
+        return InvalidAt(loc, "TypeError: manual_seed: an int is wanted");
       state = Generator{static_cast<uint64_t>(args.positional[0].int_value()), 0};
       return Value::Shared(specializer::ValueKind::kObject, self.lock());
     }
