@@ -682,6 +682,17 @@ class Q:
         self.extra = 3
 assert repr(Q(1)) == "Q(x=1)" and Q(1).extra == 3
 assert [f.name for f in fields(P)] == ["x", "y"] and is_dataclass(P(1)) and vars(P(1)) == {"x": 1, "y": []}
+import os
+assert not hasattr(os, "nonesuch") and hasattr(os.path, "join") and getattr(os, "sched_getaffinity", None) is None and hasattr(sys, "version_info")
+assert range(2, 10, 2).index(6) == 2 and range(5).count(2) == 1 and "a b  c d".split(None, 2) == ["a", "b", "c d"] and "a b  c ".rsplit(None, 1) == ["a b", "c"]
+class R:
+    def __round__(self, n=0):
+        return ("rounded", n)
+assert round(R()) == ("rounded", 0) and round(R(), 2) == ("rounded", 2) and str(OSError(2, "No such file")) == "[Errno 2] No such file"
+try:
+    assert False
+except AssertionError as e:
+    assert repr(e) == "AssertionError()" and e.args == ()
 assert hash(1) == hash(1.0) == hash(True) and "%c%c" % ("x", 65) == "xA" and string.digits == "0123456789" and string.ascii_lowercase[:3] == "abc"
 print("seen", file=sys.stdout, flush=True)
 sys.stdout.write("more\n")

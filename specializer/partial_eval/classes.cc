@@ -742,7 +742,8 @@ Value Evaluator::Impl::ExceptionOf(const absl::Status& status) {
   if (IsExceptionName(absl::StrCat("builtins.", name)) && (!launch.has_value() || absl::StartsWith(std::string(*launch), "builtins."))) {
     const std::string text = colon == std::string::npos ? "" : message.substr(std::min(message.size(), colon + 2));
     if (name == "KeyError") return KeyErrorOf(text);
-    return NewInstance(Value::Builtin(absl::StrCat("builtins.", name)), {{"args", Value::Tuple({Value::String(text)})}});
+    const Value arguments = colon == std::string::npos ? Value::Tuple({}) : Value::Tuple({Value::String(text)});
+    return NewInstance(Value::Builtin(absl::StrCat("builtins.", name)), {{"args", arguments}});
   }
   std::string path = absl::IsUnimplemented(status) ? "builtins.NotImplementedError" : "builtins.RuntimeError";
   if (launch.has_value()) {

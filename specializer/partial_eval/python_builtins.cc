@@ -210,6 +210,11 @@ absl::StatusOr<Value> Round(Impl& impl, const CallArgs& args, Loc loc) {
     if (rest > scale - rest || (rest == scale - rest && quotient % 2 != 0)) quotient += 1;
     return impl.Binary(Op::kMul, Value::Int(quotient), Value::Int(scale), loc);
   }
+  if (value.is(ValueKind::kInstance)) {
+    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> own,
+                            impl.CallDunder(value, "__round__", digits.absent() ? std::vector<Value>() : std::vector<Value>{digits}, loc));
+    if (own.has_value()) return *std::move(own);
+  }
   if (!value.is(ValueKind::kFloat)) return InvalidAt(loc, "TypeError: type ", impl.NameOfType(value), " doesn't define __round__ method");
   if (digits.absent_or_none()) return IntFromFloat(std::nearbyint(value.float_value()), loc);
   TILEVM_ASSIGN_OR_RETURN(int64_t count, ToIndex(digits, "ndigits", loc));
@@ -305,12 +310,21 @@ absl::StatusOr<std::string> AttributeName(Impl& impl, const CallArgs& args, absl
   return name.string();
 }
 
+// hasattr and getattr ask what is here, of Python's own modules too.
+absl::Status CheckHere(Impl& impl, const Value& value, Loc loc) {
+  TILEVM_RETURN_IF_ERROR(impl.CheckKnown(value.string(), loc));
+  const std::string& path = value.string();
+  const size_t dot = path.rfind('.');
+  if (impl.CheckMeaning(value, loc).ok()) return absl::OkStatus();
+  return InvalidAt(loc, "AttributeError: module '", path.substr(0, dot), "' has no attribute '", path.substr(dot + 1), "' (docs/host.md lists what is there)");
+}
+
 absl::StatusOr<Value> GetAttrOf(Impl& impl, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "getattr", 2, 3, loc));
   TILEVM_ASSIGN_OR_RETURN(std::string name, AttributeName(impl, args, "getattr", loc));
   absl::StatusOr<Value> value = impl.GetAttr(args.positional[0], name, impl.builtin_in_kernel(), loc);
   if (value.ok() && value->is(ValueKind::kBuiltin)) {
-    if (absl::Status known = impl.CheckKnown(value->string(), loc); !known.ok()) value = known;
+    if (absl::Status known = CheckHere(impl, *value, loc); !known.ok()) value = known;
   }
   if (!value.ok() && args.positional.size() == 3 && !absl::IsResourceExhausted(value.status())) return args.positional[2];
   return value;
@@ -322,7 +336,7 @@ absl::StatusOr<Value> HasAttrOf(Impl& impl, const CallArgs& args, Loc loc) {
   absl::StatusOr<Value> value = impl.GetAttr(args.positional[0], name, impl.builtin_in_kernel(), loc);
   if (!value.ok()) return Value::Bool(false);
   // An outside path has no list of its names: what neither the evaluator nor the host knows is not there.
-  if (value->is(ValueKind::kBuiltin)) return Value::Bool(impl.CheckKnown(value->string(), loc).ok());
+  if (value->is(ValueKind::kBuiltin)) return Value::Bool(CheckHere(impl, *value, loc).ok());
   return Value::Bool(true);
 }
 

@@ -161,8 +161,25 @@ absl::StatusOr<Value> Split(const MethodCall& c) {
   const bool from_right = c.name == "rsplit" && limit >= 0;
   if (Value given = Argument(c.args, 0, "sep"); given.absent_or_none()) {
     std::vector<std::string> parts = absl::StrSplit(c.self.string(), absl::ByAnyChar(" \t\n\r\v\f"), absl::SkipEmpty());
-    if (limit >= 0 && static_cast<int64_t>(parts.size()) > limit + 1) return UnimplementedAt(c.loc, "split with maxsplit but without a separator");
-    return Strings(parts);
+    if (limit < 0 || static_cast<int64_t>(parts.size()) <= limit + 1) return Strings(parts);
+    // What is left over keeps the space inside it, and at its other end.
+    constexpr absl::string_view kSpace = " \t\n\r\v\f";
+    absl::string_view text = c.self.string();
+    std::vector<std::string> words;
+    for (int64_t i = 0; i <= limit; ++i) {
+      if (from_right) {
+        text = text.substr(0, text.find_last_not_of(kSpace) + 1);
+      } else {
+        text.remove_prefix(text.find_first_not_of(kSpace));
+      }
+      if (i == limit) break;
+      const size_t at = from_right ? text.find_last_of(kSpace) : text.find_first_of(kSpace);
+      words.emplace_back(from_right ? text.substr(at + 1) : text.substr(0, at));
+      text = from_right ? text.substr(0, at) : text.substr(at);
+    }
+    words.emplace_back(text);
+    if (from_right) std::reverse(words.begin(), words.end());
+    return Strings(words);
   }
   TILEVM_ASSIGN_OR_RETURN(std::string separator, c.Text(0, "sep"));
   if (separator.empty()) return InvalidAt(c.loc, "ValueError: empty separator");
@@ -642,6 +659,19 @@ absl::StatusOr<Value> IndicesOf(const MethodCall& c) {
   return SliceIndices(c.self, size, c.loc);
 }
 
+absl::StatusOr<Value> RangeCount(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
+  TILEVM_ASSIGN_OR_RETURN(const bool there, c.impl.Contains(c.self, c.args.positional[0], c.loc));
+  return Value::Int(there ? 1 : 0);
+}
+absl::StatusOr<Value> RangeIndex(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
+  TILEVM_ASSIGN_OR_RETURN(const bool there, c.impl.Contains(c.self, c.args.positional[0], c.loc));
+  if (!there) return InvalidAt(c.loc, "ValueError: ", Repr(c.args.positional[0]), " is not in range");
+  const auto* range = c.self.As<RangePayload>();
+  return Value::Int((c.args.positional[0].int_value() - range->start.int_value()) / range->step.int_value());
+}
+
 absl::StatusOr<Value> RunKernel(const MethodCall& c) {
   CallArgs args = c.args;
   Value grid;
@@ -709,6 +739,7 @@ constexpr MethodRow kDictMethods[] = {
 };
 constexpr MethodRow kIntMethods[] = {{"bit_length", BitLength}};
 constexpr MethodRow kFloatMethods[] = {{"is_integer", IsIntegral}};
+constexpr MethodRow kRangeMethods[] = {{"index", RangeIndex}, {"count", RangeCount}};
 constexpr MethodRow kSliceMethods[] = {{"indices", IndicesOf}};
 constexpr MethodRow kJitMethods[] = {{"run", RunKernel}, {"warmup", RunKernel}};
 constexpr MethodRow kAutogradMethods[] = {{"apply", Apply}};
@@ -725,6 +756,7 @@ absl::Span<const MethodRow> MethodsOf(const Impl& impl, const Value& object) {
     case ValueKind::kDict: return kDictMethods;
     case ValueKind::kInt: case ValueKind::kBool: return kIntMethods;
     case ValueKind::kFloat: return kFloatMethods;
+    case ValueKind::kRange: return kRangeMethods;
     case ValueKind::kSlice: return kSliceMethods;
     case ValueKind::kJitFunction: return kJitMethods;
     case ValueKind::kClass:

@@ -192,6 +192,10 @@ absl::StatusOr<std::string> Evaluator::Impl::ToStr(const Value& value, Loc loc) 
       const Value args = attribute;
       if (args.items().empty()) return std::string();
       TILEVM_RETURN_IF_ERROR(CheckStack(loc));
+      if (args.items().size() == 2 && args.items()[0].is(ValueKind::kInt) && IsSubclass(instance->type, Value::Builtin("builtins.OSError"))) {
+        TILEVM_ASSIGN_OR_RETURN(const std::string why, ToStr(args.items()[1], loc));
+        return absl::StrCat("[Errno ", Str(args.items()[0]), "] ", why);
+      }
       if (args.items().size() != 1) return ToRepr(args, loc);
       const bool key = instance->type.is(ValueKind::kBuiltin) && instance->type.string() == "builtins.KeyError";
       return key ? ToRepr(args.items()[0], loc) : ToStr(args.items()[0], loc);
