@@ -22,7 +22,7 @@ constexpr int64_t kDealBytes = 64;            // two numbers and their barriers
 constexpr int64_t kToldBytes = 16;            // how many stores are done
 constexpr int kLeastShared = 2;               // slots of each of two CTAs
 constexpr int kJoinedStages = 4;              // at least, of slots that hold the boxes of two products,
-constexpr int kOverlapStages = 6;             // or of several, beside kept tiles
+constexpr int kOverlapStages = 4;             // or of several, beside kept tiles
 constexpr int kMostGroups = 3;           // of one program: with the producer's, four warpgroups share the registers
 constexpr int kMostPrograms = 4;
 // Registers of products and fragments that leave room for the rest, by how many groups share a CTA.

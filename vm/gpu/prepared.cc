@@ -25,11 +25,11 @@ PreparedLaunch::PreparedLaunch(std::shared_ptr<gpu::Device> device, std::shared_
 
 absl::StatusOr<std::unique_ptr<PreparedLaunch>> PreparedLaunch::Make(std::shared_ptr<gpu::Device> device, std::shared_ptr<const CompiledKernel> source,
                                                                      std::shared_ptr<const gpu::LoadedKernel> kernel,
-                                                                     std::shared_ptr<const gpu::LoadedKernel> repacker, gpu::Promises promises,
+                                                                     RepackerSource repacker_source, gpu::Promises promises,
                                                                      std::vector<Parameter> parameters, std::vector<uint64_t> values, const std::array<int64_t, 3>& grid) {
   std::unique_ptr<PreparedLaunch> launch(
       new PreparedLaunch(std::move(device), std::move(source), std::move(kernel), promises, std::move(parameters), std::move(values), grid));
-  launch->repacker_ = std::move(repacker);
+  launch->repacker_source_ = std::move(repacker_source);
   TILEVM_RETURN_IF_ERROR(launch->Settle(true));
   return launch;
 }
@@ -104,8 +104,11 @@ absl::Status PreparedLaunch::Settle(bool ranges_changed) {
   // The driver encodes maps for the current context. Nobody would read what the kernel prints.
   const gpu::ScopedContext scoped(api_, context_);
   std::unique_ptr<gpu::DeviceMemory> grown;
-  if (const int64_t bytes = gpu::WorkspaceBytes(slice); bytes > 0 && (workspace_ == nullptr || workspace_->bytes() < bytes)) {
-    TILEVM_ASSIGN_OR_RETURN(grown, device_->Allocate(bytes));
+  if (const int64_t bytes = gpu::WorkspaceBytes(slice); bytes > 0) {
+    TILEVM_ASSIGN_OR_RETURN(repacker_, repacker_source_());
+    if (workspace_ == nullptr || workspace_->bytes() < bytes) {
+      TILEVM_ASSIGN_OR_RETURN(grown, device_->Allocate(bytes));
+    }
   }
   const gpu::DeviceMemory* workspace = grown != nullptr ? grown.get() : workspace_.get();
   TILEVM_RETURN_IF_ERROR(arguments_.Set(api_, emitted, values_, slice, grid_, 0, workspace == nullptr ? 0 : workspace->address()));

@@ -14,6 +14,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,8 +37,11 @@ class PreparedLaunch {
     int64_t bytes = 0;          // of the buffer behind a pointer, for the check of overlap
   };
 
+  // Gives the kernel that copies arrays which are not aligned: compiled and loaded when it is first asked for.
+  using RepackerSource = std::function<absl::StatusOr<std::shared_ptr<const gpu::LoadedKernel>>()>;
+
   static absl::StatusOr<std::unique_ptr<PreparedLaunch>> Make(std::shared_ptr<gpu::Device> device, std::shared_ptr<const CompiledKernel> source,
-                                                              std::shared_ptr<const gpu::LoadedKernel> kernel, std::shared_ptr<const gpu::LoadedKernel> repacker,
+                                                              std::shared_ptr<const gpu::LoadedKernel> kernel, RepackerSource repacker_source,
                                                               gpu::Promises promises, std::vector<Parameter> parameters, std::vector<uint64_t> values, const std::array<int64_t, 3>& grid);
   PreparedLaunch(const PreparedLaunch&) = delete;
   PreparedLaunch& operator=(const PreparedLaunch&) = delete;
@@ -94,7 +98,8 @@ class PreparedLaunch {
   std::vector<uint64_t> values_;
   std::optional<analysis::LaunchRanges> ranges_;       // of the integers and the grid; where a promise needs them
   gpu::LaunchArguments arguments_;
-  std::shared_ptr<const gpu::LoadedKernel> repacker_;  // where the kernel may want copies of arrays that are not aligned, into
+  RepackerSource repacker_source_;
+  std::shared_ptr<const gpu::LoadedKernel> repacker_;  // once an array was not aligned: copies it into
   std::unique_ptr<gpu::DeviceMemory> workspace_;       // this; launches on several streams at once would share it
   void** params_ = nullptr;                            // of arguments_
 };

@@ -83,7 +83,7 @@ bool StoragesAreApart(const host::PreparedRun& run) {
 class GpuRunner : public host::DeviceRunner {
  public:
   GpuRunner(std::shared_ptr<gpu::Device> device, gpu::Target target, std::unique_ptr<gpu::Compiler> compiler)
-      : device_(std::move(device)), target_(std::move(target)), compiler_(std::move(compiler)) {
+      : device_(std::move(device)), target_(std::move(target)), compiler_(std::move(compiler)), repacker_source_(RepackerOf(device_, target_, compiler_)) {
     const gpu::DeviceProperties& p = device_->properties();
     facts_.name = p.name;
     facts_.arch = target_.arch;
@@ -230,12 +230,7 @@ class GpuRunner : public host::DeviceRunner {
       parameters.push_back(std::move(p));
       values.push_back(value);
     }
-    std::shared_ptr<const gpu::LoadedKernel> repacker;
-    const launch::Slice& slice = loaded->kernel().emitted.slice;
-    if (std::any_of(slice.maps.begin(), slice.maps.end(), [](const launch::TensorMap& map) { return map.repack >= 0; })) {
-      TILEVM_ASSIGN_OR_RETURN(repacker, Repacker());
-    }
-    return PreparedLaunch::Make(device_, std::move(kernel), std::move(loaded), std::move(repacker), promises, std::move(parameters), std::move(values), grid);
+    return PreparedLaunch::Make(device_, std::move(kernel), std::move(loaded), repacker_source_, promises, std::move(parameters), std::move(values), grid);
   }
 
   absl::StatusOr<uint64_t> AddressOf(const std::shared_ptr<Storage>& storage) override {
@@ -431,21 +426,27 @@ class GpuRunner : public host::DeviceRunner {
         workspace.reset();
         TILEVM_ASSIGN_OR_RETURN(workspace, device_->Allocate(bytes));
       }
-      TILEVM_RETURN_IF_ERROR(Repacker().status());
+      TILEVM_ASSIGN_OR_RETURN(repacker_, repacker_source_());
     }
     TILEVM_ASSIGN_OR_RETURN(const gpu::CuContext context, device_->context());
     const gpu::ScopedContext scoped(device_->api(), context);  // the driver encodes maps for the current context
     return arguments.Set(device_->api(), emitted, values, slice, grid, records, workspace == nullptr ? 0 : workspace->address());
   }
 
-  // Copies arrays that are not aligned into workspace; compiled when it is first wanted.
-  absl::StatusOr<std::shared_ptr<const gpu::LoadedKernel>> Repacker() {
-    std::lock_guard<std::mutex> lock(repacker_mutex_);
-    if (repacker_ == nullptr) {
-      TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const gpu::GpuKernel> compiled, compiler_->CompileText(gpu::RepackText(), target_, false));
-      TILEVM_ASSIGN_OR_RETURN(repacker_, device_->Load(std::move(compiled)));
-    }
-    return repacker_;
+  // Launches that were prepared may outlive the runner.
+  static PreparedLaunch::RepackerSource RepackerOf(std::shared_ptr<gpu::Device> device, gpu::Target target, std::shared_ptr<gpu::Compiler> compiler) {
+    struct State {
+      std::mutex mutex;
+      std::shared_ptr<const gpu::LoadedKernel> loaded;
+    };
+    return [device, target, compiler, state = std::make_shared<State>()]() -> absl::StatusOr<std::shared_ptr<const gpu::LoadedKernel>> {
+      std::lock_guard<std::mutex> lock(state->mutex);
+      if (state->loaded == nullptr) {
+        TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const gpu::GpuKernel> compiled, compiler->CompileText(gpu::RepackText(), target, false));
+        TILEVM_ASSIGN_OR_RETURN(state->loaded, device->Load(std::move(compiled)));
+      }
+      return state->loaded;
+    };
   }
 
   absl::StatusOr<double> LaunchTimed(const gpu::LoadedKernel& kernel, const std::array<int64_t, 3>& grid, gpu::LaunchArguments& arguments) {
@@ -496,13 +497,13 @@ class GpuRunner : public host::DeviceRunner {
 
   std::shared_ptr<gpu::Device> device_;
   gpu::Target target_;
-  std::unique_ptr<gpu::Compiler> compiler_;
+  std::shared_ptr<gpu::Compiler> compiler_;
   host::DeviceFacts facts_;
   std::mutex mutex_;  // of what follows: launches of one device come one after another
   std::vector<std::weak_ptr<Storage>> escaped_;  // their addresses are known to the program
   std::unique_ptr<gpu::DeviceMemory> flush_;     // as large as two L2 caches
   std::unique_ptr<gpu::DeviceMemory> workspace_; // for copies of arrays that are not aligned
-  std::mutex repacker_mutex_;
+  const PreparedLaunch::RepackerSource repacker_source_;  // of a kernel that does that
   std::shared_ptr<const gpu::LoadedKernel> repacker_;
 };
 

@@ -633,6 +633,23 @@ def total(x, o, N: tl.constexpr):
   EXPECT_EQ(seen.threads, 32u);
 }
 
+// What Warm compiles is what a launch on a large grid takes: no other kernel is compiled for it, nor the one that copies arrays which are not aligned.
+TEST_F(RunnerTest, CompiledAheadForAGridThatFillsTheGpu) {
+  std::shared_ptr<Program> program = Load(kMatmul);
+  alignas(64) static char memory[3][1280 * 64 * 2];
+  Control().device_address = 1;
+  std::vector<Argument> args = {{"a", TensorRef{nullptr, isa::DType::kF16, {1280, 64}}}, {"b", TensorRef{nullptr, isa::DType::kF16, {64, 64}}},
+                                {"c", TensorRef{nullptr, isa::DType::kF16, {1280, 64}}}, {"M", 1280}, {"N", 64}, {"K", 64}, {"am", 64}, {"bk", 64}, {"cm", 64}, {"B", 64}};
+  const absl::Status warm = program->Warm("matmul", args);
+  ASSERT_TRUE(warm.ok()) << program->Format(warm);
+  for (int i = 0; i < 3; ++i) std::get<TensorRef>(args[static_cast<size_t>(i)].value).data = memory[i];
+  absl::StatusOr<std::unique_ptr<PreparedLaunch>> launch = program->Prepare("matmul", "20, 10", args);
+  ASSERT_TRUE(launch.ok()) << program->Format(launch.status());
+  EXPECT_EQ(Control().calls["cuModuleLoadData"], 1);
+  EXPECT_FALSE((*launch)->SetInteger("bk", 63).ok());  // it is 16 times something, as when the launch was prepared
+  EXPECT_EQ(Control().calls["cuModuleLoadData"], 1);
+}
+
 TEST_F(RunnerTest, FewProgramsAreLaunchedInParts) {
   std::shared_ptr<Program> program = Load(kMatmul);
   alignas(64) static char memory[3][100 * 104 * 2];
