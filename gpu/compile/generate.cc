@@ -234,6 +234,7 @@ absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& t
   emit.begins_early = target.number >= 90 && MayBeginEarly(kernel.kernel);
   emit.vector = [&](const ir::Op& op) { return VectorOf(kernel, accesses, op); };
   emit.guessed = [&](const ir::Op& op) { return accesses.IsGuessed(op); };
+  emit.guessed_scalars = [&](const ir::Op& op) { return accesses.GuessedScalars(op); };
   const RunAccesses runs(kernel.kernel, accesses.facts());
   emit.run = [&](const ir::Op& op) { return accesses.IsGuessed(op) ? std::nullopt : runs.Of(kernel, op); };
   emit.same_registers = [&](ir::ValueId id) { return SameRegisters(kernel, accesses.facts(), id); };

@@ -14,7 +14,7 @@ namespace {
 
 using isa::Op;
 
-constexpr char kWhereAligned[] = " where the address, which is looked at, is aligned";
+constexpr char kWhereAligned[] = " where the address, which is looked at, is aligned", kWhereEven[] = " where sizes and addresses, which are looked at, are multiples of 16";
 
 class Writer {
  public:
@@ -76,8 +76,9 @@ class Writer {
                                                     : ", aligned, shifted through shared memory, and single elements at the ends of rows, which are not known to be aligned");
     }
     const int64_t vector = lk_.HasLayout(op.operands[0]) ? std::min(access.vector, lk_.LayoutOf(op.operands[0]).ContiguousElements(access.axis)) : access.vector;
-    return absl::StrCat(std::min<int64_t>(16, vector * bytes), " bytes at a time", accesses_.IsGuessed(op) ? kWhereAligned : "");
+    return absl::StrCat(std::min<int64_t>(16, vector * bytes), " bytes at a time", Where(op));
   }
+  const char* Where(const ir::Op& op) const { return !accesses_.GuessedScalars(op).empty() ? kWhereEven : accesses_.IsGuessed(op) ? kWhereAligned : ""; }
   std::string NoMap(const ir::Op& op) const {
     if (target_.number < 90) return absl::StrCat("; no tensor map: ", target_.arch, " has none");
     if (const std::string why = boxes_.Why(op); !why.empty()) return absl::StrCat("; no tensor map: ", why);
@@ -105,7 +106,7 @@ class Writer {
       const pipeline::Ring& ring = schedule_.roles.rings[static_cast<size_t>(copy->ring)];
       if (copy->by_threads) {
         return absl::StrCat("copied by cp.async, by a warpgroup of its own, ", copy->vector * isa::StorageBytes(TypeOf(copy->value).elem), " bytes at a time",
-                            accesses_.IsGuessed(op) ? kWhereAligned : "", ", ", ring.stages, " slots; no tensor map: ", copy->why_no_box);
+                            Where(op), ", ", ring.stages, " slots; no tensor map: ", copy->why_no_box);
       }
       return absl::StrCat("copied by tensor maps, by a warp of its own, ", ring.stages, ring.stages == 1 ? " slot" : " slots", ring.kept ? ", once for a program" : "");
     }
@@ -114,7 +115,7 @@ class Writer {
       const std::string slots = plan == nullptr ? "" : absl::StrCat(", ", plan->stages, " slots");
       if (copy->staged) return absl::StrCat("copied ahead of the loop through registers, since fewer than 4 neighbouring bytes are known", slots, NoMap(op));
       return absl::StrCat("copied ahead of the loop by cp.async, ", copy->vector * isa::StorageBytes(TypeOf(copy->value).elem), " bytes at a time",
-                          accesses_.IsGuessed(op) ? kWhereAligned : "", slots, NoMap(op));
+                          Where(op), slots, NoMap(op));
     }
     std::string why;
     if (loop != nullptr && TypeOf(op.results[0]).rank() == 2) {

@@ -252,6 +252,32 @@ def kernel(sizes, addresses, c, BM: tl.constexpr, BN: tl.constexpr, BK: tl.const
   }
 }
 
+// Sizes found in memory that masks end with: one look at all of them, before wide accesses and before single elements.
+TEST(Emit, SizesFromMemory) {
+  const ir::Kernel kernel = KernelOfText(R"(@triton.jit
+def kernel(sizes, addresses, c, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m = tl.load(sizes)
+    n = tl.load(sizes + 1)
+    k = tl.load(sizes + 2)
+    a = tl.make_tensor_descriptor(tl.load(addresses).to(tl.pointer_type(tl.float16)), shape=[m, k], strides=[k, 1], block_shape=[BM, BK])
+    b = tl.make_tensor_descriptor(tl.load(addresses + 1).to(tl.pointer_type(tl.float16)), shape=[n, k], strides=[k, 1], block_shape=[BN, BK])
+    to = tl.make_tensor_descriptor(tl.load(addresses + 2).to(tl.pointer_type(tl.float16)), shape=[m, n], strides=[n, 1], block_shape=[BM, BN])
+    acc = tl.zeros([BM, BN], tl.float32)
+    for i in range(0, k, BK):
+        acc += tl.dot(a.load([0, i]), b.load([0, i]).T)
+    to.store([0, 0], acc.to(tl.float16))
+)",
+                                         "*i32/16 *i64/16 *f16/16 =128 =128 =64", 8);
+  for (const char* arch : {"sm_80", "sm_90a"}) {
+    const absl::StatusOr<Emitted> emitted = Generate(kernel, *TargetOf(arch), {});
+    ASSERT_TRUE(emitted.ok()) << emitted.status();
+    for (const char* expected : {"if (low % 16 == 0) {", "copy_async<16>(", "copy_elements<8>(", ") % 16 == 0) {", "store<8, 0, 0>(", "store<1, 0, 0>("}) {
+      EXPECT_NE(emitted->text.find(expected), std::string::npos) << arch << " " << expected << "\n" << emitted->text;
+    }
+    EXPECT_EQ(emitted->text.find("copies_started") != std::string::npos, std::string(arch) == "sm_90a");
+  }
+}
+
 // Two loops over the same arrays, which may share tensor maps: each map has one parameter.
 // Four programs of one warp share a block, unless an op takes the whole of it.
 TEST(Emit, ProgramsOfOneWarpArePacked) {

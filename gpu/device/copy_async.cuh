@@ -32,6 +32,16 @@ TV_DEV void copy_guessed(u32 to, const T* p, bool mask = true) {
     write_shared<1>(to + i * static_cast<u32>(sizeof(T)), &x);
   }
 }
+// Elements that follow each other, one by one: those whose bit is set, zeros for the others.
+template <int V, class T>
+TV_DEV void copy_elements(u32 to, const T* p, u32 mask) {
+#pragma unroll 1
+  for (int i = 0; i < V; ++i) {
+    T x;
+    load<1, 0, 0>(&x, p + i, (mask >> i & 1) != 0);
+    write_shared<1>(to + i * static_cast<u32>(sizeof(T)), &x);
+  }
+}
 TV_DEV void copies_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 // Until at most N groups of this thread are under way.
 template <int N>

@@ -33,6 +33,8 @@ struct EmitOptions {
   // all. 1 is always right.
   std::function<int64_t(const ir::Op&)> vector;
   std::function<bool(const ir::Op&)> guessed;    // it may not be aligned to that many: each access looks
+  // Not empty: the mask may not be one value for all either; both are if these scalars are multiples of 16.
+  std::function<std::vector<ir::ValueId>(const ir::Op&)> guessed_scalars;
   // How this load or store goes by runs; none: by `vector`.
   std::function<std::optional<RunAccess>(const ir::Op&)> run;
   // Bits of the register's number that do not change the value of a tile: two registers that differ in these alone hold the same. 0 is always right.

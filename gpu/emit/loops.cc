@@ -313,6 +313,33 @@ void Printer::AddToGroup(const ir::Op& op, GroupKind kind, ir::ValueId tile, int
   group_.ops.push_back(&op);
 }
 
+std::string Printer::BitsOf(ir::ValueId scalar, int64_t times) {
+  if (TypeOf(scalar).elem.pointer) return absl::StrCat("reinterpret_cast<u64>(", Name(scalar), ")");
+  return absl::StrCat("static_cast<u64>(", Name(scalar), ")", times == 1 ? "" : absl::StrCat(" * ", times));
+}
+
+// By vectors if what is guessed of sizes and addresses holds, else element by element.
+void Printer::AddGuessed(const ir::Op& access, GroupKind kind, ir::ValueId tile, int64_t vector) {
+  const std::vector<ir::ValueId> scalars = GuessedScalars(access);
+  if (scalars.empty()) return AddToGroup(access, kind, tile, vector);
+  Flush();
+  if (kind == GroupKind::kLoad) Line(Declared(tile), ";");
+  if (kind == GroupKind::kLoad) declared_.insert(tile);
+  std::string low;
+  for (ir::ValueId id : scalars) absl::StrAppend(&low, low.empty() ? "" : " | ", BitsOf(id));
+  for (const bool whole : {true, false}) {
+    Line(whole ? absl::StrCat("if ((", low, ") % 16 == 0) {") : "} else {");
+    ++depth_;
+    const size_t scope = materialised_.size();
+    AddToGroup(access, kind, tile, whole ? vector : 1);
+    Flush();
+    EndScope(scope);
+    --depth_;
+  }
+  Line("}");
+  declared_.erase(tile);
+}
+
 void Printer::Flush() {
   if (group_.ops.empty()) return;
   const Group group = std::move(group_);
@@ -325,7 +352,7 @@ void Printer::Flush() {
       for (const ir::Op* use : uses_[result]) outside |= inside.count(use) == 0;
       if (!outside) continue;
       kept.insert(result);
-      Line(Declared(result), ";");
+      if (declared_.count(result) == 0) Line(Declared(result), ";");
     }
   }
   if (group.kind == GroupKind::kRunLoad || group.kind == GroupKind::kRunStore) {
@@ -395,7 +422,7 @@ void Printer::PrintGroup(const Group& group, const std::set<ir::ValueId>& kept) 
   for (const ir::Op* op : group.ops) {
     if (group.kind == GroupKind::kLoad) {
       const ir::ValueId result = op->results[0], mask = op->operand(1), other = op->operand(2);
-      std::string call = absl::StrCat(IsGuessed(*op) ? "load_guessed<" : "load<", group.vector, ", ", CacheCode(*op, false), ", ", EvictCode(*op), ">(",
+      std::string call = absl::StrCat(IsGuessed(*op) && GuessedScalars(*op).empty() ? "load_guessed<" : "load<", group.vector, ", ", CacheCode(*op, false), ", ", EvictCode(*op), ">(",
                                       Name(result), ".v + r, ",
                                       Register(op->operands[0], locals));
       if (mask != ir::kNoValue) absl::StrAppend(&call, ", ", Register(mask, locals));
@@ -409,7 +436,7 @@ void Printer::PrintGroup(const Group& group, const std::set<ir::ValueId>& kept) 
       Line("cast_pair(", Name(op->results[0]), ".v + r, ", Name(op->operands[0]), ".v + r);");
     } else if (group.kind == GroupKind::kStore) {
       const ir::ValueId value = op->operands[1], mask = op->operand(2);
-      std::string call = absl::StrCat(IsGuessed(*op) ? "store_guessed<" : "store<", group.vector, ", ", CacheCode(*op, true), ", ", EvictCode(*op), ">(",
+      std::string call = absl::StrCat(IsGuessed(*op) && GuessedScalars(*op).empty() ? "store_guessed<" : "store<", group.vector, ", ", CacheCode(*op, true), ", ", EvictCode(*op), ">(",
                                       Register(op->operands[0], locals), ", ",
                                       Name(value), ".v + r");
       if (mask != ir::kNoValue) absl::StrAppend(&call, ", ", Register(mask, locals));

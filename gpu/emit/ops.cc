@@ -189,7 +189,7 @@ absl::Status Printer::PrintLoad(const ir::Op& op) {
   }
   int64_t vector = std::min(options_.vector ? options_.vector(op) : 1, LayoutOf(result).register_count());
   if (producing_ && LayoutOf(result) != lk_.LayoutOf(result).InWarps(4)) vector = 1;
-  AddToGroup(op, GroupKind::kLoad, result, vector);
+  AddGuessed(op, GroupKind::kLoad, result, vector);
   return absl::OkStatus();
 }
 
@@ -226,7 +226,7 @@ absl::Status Printer::PrintStore(const ir::Op& op) {
     return absl::OkStatus();
   }
   const int64_t vector = std::min(options_.vector ? options_.vector(op) : 1, LayoutOf(value).register_count());
-  AddToGroup(op, GroupKind::kStore, value, vector);
+  AddGuessed(op, GroupKind::kStore, value, vector);
   return absl::OkStatus();
 }
 

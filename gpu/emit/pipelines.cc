@@ -118,6 +118,7 @@ void Printer::PrintCopy(const pipeline::Copy& copy, const std::string& put, bool
   const std::string table = BufferTable(where, copy.shared, elem_bytes), thread = absl::StrCat("thread_", table);
   if (taken_.insert(thread).second) absl::StrAppend(&prologue_, "  const u32 ", thread, " = ", table, "::thread();\n");
   if (copy.staged) Line(Declared(copy.value), ";");
+  const bool each = guessed && !copy.staged && !GuessedScalars(load).empty();
   OpenRegisterLoop(where.register_count(), copy.vector);
   std::map<ir::ValueId, std::string> locals;
   const std::string to = absl::StrCat(put, " + ", copy.offset, " + ", table, "::at(", thread, ", r)");
@@ -133,6 +134,21 @@ void Printer::PrintCopy(const pipeline::Copy& copy, const std::string& put, bool
     return;
   }
   const std::string pointer = Register(load.operands[0], locals);
+  if (each) {
+    const std::string bits = absl::StrCat("part", next_label_++);
+    Line("u32 ", bits, " = 0;");
+    for (int64_t i = 0; i < copy.vector; ++i) {
+      std::map<ir::ValueId, std::string> one;
+      index_ = absl::StrCat("(r + ", i, ")");
+      const std::string mask = Register(load.operand(1), one);
+      index_ = std::string(1, 'r');
+      Line(bits, " |= static_cast<u32>(", mask, ") << ", i, ";");
+    }
+    Place(load.loc);
+    Line("copy_elements<", copy.vector, ">(", to, ", ", pointer, ", ", bits, ");");
+    CloseRegisterLoop();
+    return;
+  }
   std::string call = absl::StrCat(guessed && IsGuessed(load) ? "copy_guessed<" : "copy_async<", copy.vector * elem_bytes, ">(", to, ", ", pointer);
   if (load.operand(1) != ir::kNoValue) absl::StrAppend(&call, ", ", Register(load.operand(1), locals));
   Place(load.loc);
@@ -155,17 +171,24 @@ void Printer::PrintAllCopies(const std::vector<const pipeline::Copy*>& copies, c
   Flush();
   // One look at all addresses of a thread that may not be aligned.
   int64_t guessed_bytes = 0;
+  std::set<ir::ValueId> scalars;
   for (const pipeline::Copy* copy : copies) {
-    if (!copy->staged && IsGuessed(*def_[copy->value])) guessed_bytes = std::max(guessed_bytes, copy->vector * isa::StorageBytes(TypeOf(copy->value).elem));
+    if (copy->staged) continue;
+    const std::vector<ir::ValueId> more = GuessedScalars(*def_[copy->value]);
+    scalars.insert(more.begin(), more.end());
+    if (!more.empty()) guessed_bytes = 16;
+    else if (IsGuessed(*def_[copy->value])) guessed_bytes = std::max(guessed_bytes, copy->vector * isa::StorageBytes(TypeOf(copy->value).elem));
   }
   if (guessed_bytes == 0) {
     for (const pipeline::Copy* copy : copies) PrintCopy(*copy, put, false);
     return;
   }
-  Line("u64 low = ", low_bits_.empty() ? "0" : low_bits_, ";");
+  std::string low = low_bits_;
+  for (ir::ValueId id : scalars) absl::StrAppend(&low, low.empty() ? "" : " | ", BitsOf(id));
+  Line("u64 low = ", low.empty() ? "0" : low, ";");
   for (const pipeline::Copy* copy : copies) {
     const ir::Op& load = *def_[copy->value];
-    if (copy->staged || !IsGuessed(load) || !low_bits_.empty()) continue;
+    if (copy->staged || !IsGuessed(load) || !low_bits_.empty() || !GuessedScalars(load).empty()) continue;
     OpenRegisterLoop(LayoutOf(copy->value).register_count(), copy->vector);
     std::map<ir::ValueId, std::string> locals;
     const std::string pointer = Register(load.operands[0], locals);
@@ -207,7 +230,7 @@ void Printer::PrintLowBits(const ir::Op& loop, const pipeline::Loop& plan) {
   for (const ir::Op& op : loop.regions[0].ops) in_loop.insert(op.results.begin(), op.results.end());
   std::vector<std::pair<const pipeline::Copy*, AddressParts>> all;
   for (const pipeline::Copy& copy : plan.copies) {
-    if (!copy.by_threads || !IsGuessed(*def_[copy.value])) continue;
+    if (!copy.by_threads || !IsGuessed(*def_[copy.value]) || !GuessedScalars(*def_[copy.value]).empty()) continue;
     all.push_back({&copy, {}});
     if (!SplitAddress(def_[copy.value]->operands[0], 1, in_loop, all.back().second)) return;
   }
@@ -219,22 +242,19 @@ void Printer::PrintLowBits(const ir::Op& loop, const pipeline::Loop& plan) {
   for (const auto& [copy, parts] : all) {
     for (const auto& [id, bytes] : parts.outside) {
       if (!seen.insert(id).second) continue;
-      const auto bits = [&](const std::string& value) {
-        return TypeOf(id).elem.pointer ? absl::StrCat("reinterpret_cast<u64>(", value, ")") : absl::StrCat("static_cast<u64>(", value, ") * ", bytes);
-      };
       if (!IsTile(id)) {
-        Line(low, " |= ", bits(Name(id)), ";");
+        Line(low, " |= ", BitsOf(id, bytes), ";");
         continue;
       }
       const int64_t vector = TypeOf(id).shape[copy->axis] == 1 ? 1 : std::min(copy->vector, LayoutOf(id).ContiguousElements(copy->axis));
       OpenRegisterLoop(LayoutOf(id).register_count(), vector);
       std::map<ir::ValueId, std::string> locals;
       const std::string value = Register(id, locals);
-      Line(low, " |= ", bits(value), ";");
+      Line(low, " |= ", TypeOf(id).elem.pointer ? absl::StrCat("reinterpret_cast<u64>(", value, ")") : absl::StrCat("static_cast<u64>(", value, ") * ", bytes), ";");
       CloseRegisterLoop();
     }
     for (const auto& [id, bytes] : parts.inside) {
-      if (seen.insert(id).second) absl::StrAppend(&low_bits_, " | static_cast<u64>(", Name(id), ") * ", bytes);
+      if (seen.insert(id).second) absl::StrAppend(&low_bits_, " | ", BitsOf(id, bytes));
     }
   }
 }

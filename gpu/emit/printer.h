@@ -198,6 +198,9 @@ class Printer {
   absl::Status PrintConvert(const ir::Op& op);
   absl::Status PrintLoad(const ir::Op& op);
   bool IsGuessed(const ir::Op& access) const { return options_.guessed && options_.guessed(access); }
+  std::vector<ir::ValueId> GuessedScalars(const ir::Op& access) const { return options_.guessed_scalars ? options_.guessed_scalars(access) : std::vector<ir::ValueId>(); }
+  std::string BitsOf(ir::ValueId scalar, int64_t times = 1);  // as u64
+  void AddGuessed(const ir::Op& access, GroupKind kind, ir::ValueId tile, int64_t vector);
   absl::Status PrintStore(const ir::Op& op);
   absl::Status PrintDot(const ir::Op& op, const ir::Region& region);
   bool IsZero(ir::ValueId id) const;                      // a tile full of +0.0
@@ -290,6 +293,7 @@ class Printer {
   std::vector<std::pair<ir::ValueId, ir::ValueId>> runs_;  // Emitted::runs
   std::map<const ir::Op*, int> maps_;                     // numbers of the tensor maps in use
   bool producing_ = false;                                // the producer is being printed
+  std::set<ir::ValueId> declared_;                        // results of loads whose group does not declare them
   std::string low_bits_;                                  // of the addresses that it copies from in the loop being printed, if they are known so
   layout::LayoutKernel producer_;                         // layouts of its tiles, on one warpgroup
   std::vector<std::vector<const ir::Op*>> uses_;

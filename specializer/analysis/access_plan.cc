@@ -2,6 +2,7 @@
 #include "specializer/analysis/access_plan.h"
 
 #include <algorithm>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 
@@ -77,15 +78,66 @@ Accesses::Accesses(const ir::Kernel& kernel, FactOptions options) : kernel_(kern
   if (!FindsAddresses(kernel, kernel.body)) return;
   options.guess_loaded = true;
   guesses_.emplace(kernel, options);
+  Index(kernel.body, nullptr);
+}
+
+void Accesses::Index(const ir::Region& region, const ir::Op* owner) {
+  for (ir::ValueId arg : region.args) made_[arg] = {nullptr, owner};
+  for (const ir::Op& op : region.ops) {
+    place_[&op] = owner;
+    for (ir::ValueId result : op.results) made_[result] = {&op, owner};
+    for (const ir::Region& inner : op.regions) Index(inner, &op);
+  }
+}
+
+// What comes from memory behind an access's address and mask. Empty if some of it is not in scope where the access is.
+std::vector<ir::ValueId> Accesses::ScalarsBehind(const ir::Op& op) const {
+  std::set<const ir::Op*> around = {nullptr};
+  for (const ir::Op* owner = place_.at(&op); owner != nullptr; owner = place_.at(owner)) around.insert(owner);
+  std::set<ir::ValueId> seen;
+  std::vector<ir::ValueId> out, open = {op.operands[0], op.operand(MaskPlace(op.op))};
+  while (!open.empty()) {
+    const ir::ValueId id = open.back();
+    open.pop_back();
+    const auto made = id == ir::kNoValue ? made_.end() : made_.find(id);
+    if (made == made_.end() || !seen.insert(id).second) continue;
+    const auto& [by, owner] = made->second;
+    const isa::Type& type = kernel_.TypeOf(id);
+    const bool makes = by != nullptr && (by->op == Op::kLoad || by->op == Op::kBitcast || by->op == Op::kCast);
+    if (makes && type.is_scalar() && (by->op == Op::kLoad ? type.elem.pointer || isa::IsInteger(type.elem.dtype) : type.elem.pointer)) {
+      if (around.count(owner) == 0) return {};
+      out.push_back(id);
+      continue;
+    }
+    if (by != nullptr && by->op == Op::kLoad) continue;
+    const ir::Op* const from = by == nullptr ? owner : by;
+    if (from == nullptr) continue;
+    open.insert(open.end(), from->operands.begin(), from->operands.end());
+    for (const ir::Region& region : from->regions) open.insert(open.end(), region.ops.back().operands.begin(), region.ops.back().operands.end());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// The alignment is guessed, and of tiles the mask.
+Access Accesses::Guess(const ir::Op& op, const Access& known) const {
+  Access guess = AccessOf(kernel_, *guesses_, op);
+  if (guess.axis != known.axis) return known;
+  const bool mask = guess.mask_constancy > known.mask_constancy && kernel_.TypeOf(op.operands[0]).rank() == 2 && !ScalarsBehind(op).empty();
+  if (!mask) guess.mask_constancy = known.mask_constancy;
+  guess.vector = std::max(known.vector, std::min({guess.vector, known.contiguity, guess.mask_constancy}));
+  return guess;
 }
 
 Access Accesses::Of(const ir::Op& op) const {
   Access known = AccessOf(kernel_, facts_, op);
   if (!guesses_.has_value() || (op.op != Op::kLoad && op.op != Op::kStore) || known.kind != AccessKind::kContiguous) return known;
-  const Access guess = AccessOf(kernel_, *guesses_, op);
-  // Only the alignment is guessed.
-  if (guess.axis == known.axis) known.vector = std::max(known.vector, std::min({guess.vector, known.contiguity, known.mask_constancy}));
+  known.vector = Guess(op, known).vector;
   return known;
+}
+
+std::vector<ir::ValueId> Accesses::GuessedScalars(const ir::Op& op) const {
+  return guesses_.has_value() && Of(op).vector > AccessOf(kernel_, facts_, op).mask_constancy ? ScalarsBehind(op) : std::vector<ir::ValueId>();
 }
 
 bool Accesses::IsGuessed(const ir::Op& op) const { return guesses_.has_value() && Of(op).vector > AccessOf(kernel_, facts_, op).vector; }
