@@ -24,7 +24,7 @@ constexpr absl::string_view kLanguage =
     "constexpr_function constexpr_type core dtype extra float8e4b8 float8e5b16 function_type int1 ir is_builtin libdevice math must_use_result "
     "nv_tma_desc_type pair_uniform_to_normal philox_impl pi32_t pointer_type random semantic slice slice_type standard static_range str_to_ty target_info "
     "tensor tensor_descriptor tensor_descriptor_base tensor_descriptor_type to_tensor tuple tuple_type uint_to_uniform_float void range rand4x randn4x "
-    "ordered_set bfloat16 float16 float32 float64 float8e4nv float8e5 int8 int16 int32 int64 uint8 uint16 uint32 uint64 "
+    "ordered_set bfloat16 float16 float32 float64 float8e4b15 float8e4nv float8e5 int8 int16 int32 int64 uint8 uint16 uint32 uint64 "
     "load_tensor_descriptor store_tensor_descriptor minimum maximum exp2 get_int_dtype squeeze unsqueeze dot_scaled scalar shape_type "
     "program_id num_programs sort topk bitonic_merge warp_specialize async_task max_constancy wait_group mul sub add mod map_elementwise";
 
