@@ -252,6 +252,33 @@ def kernel(sizes, addresses, c, BM: tl.constexpr, BN: tl.constexpr, BK: tl.const
   }
 }
 
+// Both sides of a split kernel go through its loops: they may not go by what is read in them, which could change in between.
+TEST(Roles, WhileLoops) {
+  const std::string text = R"(@triton.jit
+def kernel(a, b, c, steps, N, B: tl.constexpr):
+    i = tl.arange(0, B)
+    part = 0
+    k = 0
+    while k < N:
+        own = a + tl.load(steps + part)
+        acc = tl.zeros([B, B], tl.float32)
+        for start in range(0, N, B):
+            acc += tl.dot(tl.load(own + i[:, None] * N + (start + i)[None, :]), tl.load(b + (start + i)[:, None] * B + i[None, :]))
+        tl.store(c + part * B * B + i[:, None] * B + i[None, :], acc)
+        part += 1
+        NEXT
+)";
+  const std::string signature = "*f32/16 *f32/16 *f32/16 *i32/16 i32/16 =64";
+  for (const auto& [next, split] : {std::pair<const char*, bool>{"k += B", true}, {"k += tl.load(steps + part)", false},
+                                    {"k = tl.where(tl.load(steps) > 0, k + B, N)", false}, {"if tl.load(steps) > 0:\n            k += B", false}}) {
+    std::string source = text;
+    source.replace(source.find("NEXT"), 4, next);
+    const pipeline::Schedule schedule = ScheduleOf(KernelOfText(source, signature, 4), *TargetOf("sm_90a"), {});
+    EXPECT_EQ(schedule.roles.groups, split ? 1 : 0) << next;
+    EXPECT_EQ(schedule.why_no_roles, split ? "" : "a while loop goes on by what it reads") << next;
+  }
+}
+
 // Sizes found in memory that masks end with: one look at all of them, before wide accesses and before single elements.
 TEST(Emit, SizesFromMemory) {
   const ir::Kernel kernel = KernelOfText(R"(@triton.jit

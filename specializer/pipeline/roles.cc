@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "specializer/passes/rewriter.h"
+#include "specializer/pipeline/while_loops.h"
 
 namespace tilevm::pipeline {
 namespace {
@@ -269,51 +270,12 @@ class Splitter {
       if (region.ops.empty() || region.ops.back().op != Op::kYield) return Refuse("a way through ", isa::Mnemonic(op.op), " ends elsewhere");
     }
     if (op.op == Op::kWhile) {
-      std::set<ValueId> seen;
-      if (AsksMemory(op.regions[0].ops.back().operands[0], op, seen)) return Refuse("a while loop waits for memory");
+      if (GoesByMemory(op)) return Refuse("a while loop goes on by what it reads");
       Need(op.regions[0].ops.back().operands[0]);
     }
     for (size_t i = 0; i < (op.op == Op::kFor ? 3u : op.op == Op::kIf ? 1u : 0u); ++i) Need(op.operand(i));
     if (const ir::Op* owner = place_.at(&op); owner != nullptr) Mirror(*owner);
   }
-  // Whether what a while loop goes on by is read in it: both sides would have to see the same.
-  bool AsksMemory(ValueId id, const ir::Op& loop, std::set<ValueId>& seen) {
-    if (id == kNoValue || !seen.insert(id).second) return false;
-    if (auto arg = owner_of_arg_.find(id); arg != owner_of_arg_.end()) {
-      if (arg->second == nullptr || !Contains(loop, *arg->second)) return false;
-      const ir::Op& of = *arg->second;
-      const size_t skip = of.op == Op::kFor ? 1 : 0;
-      for (const ir::Region& region : of.regions) {
-        const auto at = std::find(region.args.begin(), region.args.end(), id);
-        if (at == region.args.end()) continue;
-        const size_t index = static_cast<size_t>(at - region.args.begin());
-        if (index < skip) return AsksMemory(of.operand(0), loop, seen) || AsksMemory(of.operand(1), loop, seen);
-        return AsksMemoryOfResult(of, index - skip, loop, seen);
-      }
-      return false;
-    }
-    const ir::Op* op = Def(id);
-    if (op == nullptr || !Contains(loop, *op)) return false;
-    if (isa::Info(op->op).effect != isa::Effect::kPure && isa::Info(op->op).effect != isa::Effect::kId && op->regions.empty()) return true;
-    for (size_t i = 0; i < op->results.size() && !op->regions.empty(); ++i) {
-      if (op->results[i] == id && AsksMemoryOfResult(*op, i, loop, seen)) return true;
-    }
-    return std::any_of(op->operands.begin(), op->operands.end(), [&](ValueId operand) { return AsksMemory(operand, loop, seen); });
-  }
-  bool AsksMemoryOfResult(const ir::Op& op, size_t index, const ir::Op& loop, std::set<ValueId>& seen) {
-    bool asks = false;
-    for (size_t r = 0; r < op.regions.size(); ++r) {
-      const size_t at = index + (op.op == Op::kWhile && r == 0 ? 1 : 0);
-      const auto& ends = op.regions[r].ops.back().operands;
-      asks |= at < ends.size() && AsksMemory(ends[at], loop, seen);
-    }
-    // How often it goes round, or which way.
-    for (size_t i = 0; i < (op.op == Op::kFor ? 3u : op.op == Op::kIf ? 1u : 0u); ++i) asks |= AsksMemory(op.operands[i], loop, seen);
-    if (op.op == Op::kFor || op.op == Op::kWhile) asks |= AsksMemory(op.operands[(op.op == Op::kFor ? 3 : 0) + index], loop, seen);
-    if (op.op == Op::kWhile && !asks) asks = AsksMemory(op.regions[0].ops.back().operands[0], loop, seen);
-    return asks;
-  }
-
   // The producer needs this value: a scalar, or a tile of what copies by its threads need.
   void Need(ValueId id) {
     if (id == kNoValue || !refused_.empty() || !known_.insert(id).second) return;
