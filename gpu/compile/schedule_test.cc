@@ -252,6 +252,36 @@ def kernel(sizes, addresses, c, BM: tl.constexpr, BN: tl.constexpr, BK: tl.const
   }
 }
 
+// Rows by their numbers: the producer loads these in the layout in which it copies, and b is a box. Programs of unequal length have CTAs of their own.
+TEST(Roles, GatheredRows) {
+  for (const auto& [end, persistent] : {std::pair<const char*, bool>{"K", true}, {"(p + 1) * B", false}}) {
+    std::string source = R"(@triton.jit
+def kernel(a, b, c, rows, K, B: tl.constexpr):
+    p = tl.program_id(0)
+    i = tl.arange(0, B)
+    row = tl.load(rows + p * B + i)
+    acc = tl.zeros([B, B], tl.float32)
+    for start in range(0, END, B):
+        k = start + i
+        acc += tl.dot(tl.load(a + row[:, None] * K + k[None, :]), tl.load(b + k[:, None] * B + i[None, :]))
+    tl.store(c + (p * B + i)[:, None] * B + i[None, :], acc)
+)";
+    source.replace(source.find("END"), 3, end);
+    const ir::Kernel kernel = KernelOfText(source, "*f16/16 *f16/16 *f32/16 *i32/16 i32/16 =64", 4);
+    const pipeline::Schedule schedule = ScheduleOf(kernel, *TargetOf("sm_90a"), {});
+    ASSERT_EQ(schedule.roles.groups, 1) << schedule.why_no_roles;
+    EXPECT_EQ(schedule.roles.persistent, persistent);
+    ASSERT_EQ(schedule.loops[0].copies.size(), 2u);
+    EXPECT_TRUE(schedule.loops[0].copies[0].by_threads);
+    EXPECT_FALSE(schedule.loops[0].copies[1].by_threads);
+    EXPECT_TRUE(schedule.roles.told.empty());
+    const absl::StatusOr<Emitted> emitted = Generate(kernel, *TargetOf("sm_90a"), {});
+    ASSERT_TRUE(emitted.ok()) << emitted.status();
+    EXPECT_NE(emitted->text.find("ring0.init(1, 129)"), std::string::npos) << emitted->text;
+    EXPECT_EQ(emitted->slice.maps.size(), 2u);
+  }
+}
+
 // Both sides of a split kernel go through its loops: they may not go by what is read in them, which could change in between.
 TEST(Roles, WhileLoops) {
   const std::string text = R"(@triton.jit

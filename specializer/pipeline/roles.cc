@@ -50,7 +50,8 @@ class Splitter {
     FindTold();
     if (programs_ > 1) CheckMerged();
     if (!refused_.empty()) return refused_;
-    roles.dealt = roles.persistent && out_.order.unequal && !roles.by_threads;
+    if (roles.by_threads && out_.order.unequal) roles.persistent = false;  // one thread deals; the hardware does it nearly as well
+    roles.dealt = roles.persistent && out_.order.unequal;
     FindStores();
     MakeRings();
     if (!refused_.empty()) return refused_;

@@ -19,7 +19,7 @@
 // attention) has a ring too, of one slot or two, filled once for a program. Stores of boxes go through shared memory and a tensor map.
 //
 // A kernel is persistent unless its programs may wait for each other (loops without a count, atomics that order memory). Programs of one length are shared out
-// by number; where they differ (causal attention), each CTA's producer takes the next number from a counter in global memory when it gets there, and tells
+// by number; where they differ (causal attention), a program has a CTA of its own if the producer is a warpgroup, else each CTA's producer takes the next number from a counter in global memory when it gets there, and tells
 // the consumers through a ring of its own: *dealt* programs, longest first (program_order.h).
 //
 // Merged programs: where one program is one warpgroup and its loops are of the kind that delay.h runs under itself, a CTA runs two to four programs that follow
