@@ -65,6 +65,13 @@ TV_DEV void store_word(void* p, typename Word<Bytes>::type word, int on) {
 #undef TV_ST4
 #undef TV_STORE
 
+// The bits of a word from `bit` on: all for 0 and less, none for 32 and more.
+TV_DEV u32 bits_from(int bit) {
+  u32 bits;  // shl gives 0 for 32 and more
+  asm("shl.b32 %0, 0xffffffff, %1;" : "=r"(bits) : "r"(bit > 0 ? bit : 0));
+  return bits;
+}
+
 // V elements of T at p, as the widest words; what is not loaded keeps its value.
 template <int V, int Cache, int Evict, class T>
 TV_DEV void load_vector(T* out, const T* p, bool on = true) {

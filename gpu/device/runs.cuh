@@ -103,8 +103,7 @@ struct RunLoad {
 #pragma unroll
           for (int i = 0; i < words; ++i) {
             const int bits = 8 * (on * static_cast<int>(sizeof(T)) - 4 * i);  // of the word that are on
-            u32 mask;  // of those that are off: shl gives 0 for 32 and more
-            asm("shl.b32 %0, 0xffffffff, %1;" : "=r"(mask) : "r"(bits > 0 ? bits : 0));
+            const u32 mask = bits_from(bits);  // of those that are off
             from[i] = (from[i] & ~mask) | (off[i] & mask);
           }
         }
@@ -166,7 +165,7 @@ TV_DEV void run_store(u32 smem, u32 thread, int r, T* p, int place, int total) {
     const u32 from = start + run_offset<L, Axis>(n * V) * static_cast<u32>(sizeof(T));
     Vector vector = *reinterpret_cast<const Vector*>(program_memory() + smem + (from & (all - 1)));
     memcpy(raw[n], &vector, bytes);
-    vector = *reinterpret_cast<const Vector*>(program_memory() + smem + (from + bytes & (all - 1)));
+    vector = *reinterpret_cast<const Vector*>(program_memory() + smem + ((from + bytes) & (all - 1)));
     memcpy(raw[n] + words, &vector, bytes);
   }
   shift_vectors<words, sizeof(T), N>(raw, (0 - beyond) & (bytes - 1));
