@@ -719,5 +719,171 @@ assert list(E.__members__) == ["A", "B"] and E.__members__["B"] is E.B
             "");
 }
 
+TEST(Classes, DictOfAnObjectIsLive) {
+  EXPECT_EQ(RunBody(R"py(
+import copy
+class A:
+    def __init__(self, **kw):
+        self.__dict__.update(kw)
+a = A(x=1, y=2)
+assert a.x == 1 and a.y == 2
+d = vars(a)
+d["z"] = 3
+a.w = 4
+assert a.z == 3 and d["w"] == 4 and "w" in d and d.pop("x") == 1 and not hasattr(a, "x")
+del d["y"]
+d |= {"v": 5}
+assert a.__dict__ == {"z": 3, "w": 4, "v": 5}
+for c in d.copy(), copy.copy(d), dict(d), d | {}:
+    c["z"] = 9
+assert a.z == 3
+a.__dict__.clear()
+assert vars(a) == {} and not hasattr(a, "z")
+try:
+    d["q"]
+except KeyError:
+    d.setdefault("q", 7)
+assert a.q == 7
+def f():
+    pass
+f.__dict__["count"] = 1
+assert f.count == 1 and f.__name__ == "f"
+)py"),
+            "");
+}
+
+TEST(Classes, PrivateNamesAreOfTheirClass) {
+  EXPECT_EQ(RunBody(R"py(
+class A:
+    __limit = 3
+    def __init__(self):
+        self.__v = 1
+    def get(self):
+        return self.__v, f"{self.__v}", self.__twice(), A.__limit
+    def __twice(self, __n=2):
+        return self.__v * __n
+class __B(A):
+    def __init__(self):
+        super().__init__()
+        self.__v = 2
+        class In:
+            def put(self): self.__v = 7; return self
+        self.inner = In().put()
+b = __B()
+assert b.get() == (1, "1", 2, 3)
+assert b._A__v == 1 and b._B__v == 2 and b.inner._In__v == 7 and not hasattr(b, "__v")
+b.__v = 5
+assert b.__v == 5
+class C: __x = 1
+assert C._C__x == 1
+)py"),
+            "");
+}
+
+TEST(Classes, OperatorsMayLeaveTheWorkToTheOtherSide) {
+  EXPECT_EQ(RunBody(R"py(
+class V:
+    def __init__(self, v):
+        self.v = v
+    def __add__(self, o):
+        return V(self.v + o.v) if isinstance(o, V) else NotImplemented
+    def __iadd__(self, o):
+        return NotImplemented
+    def __eq__(self, o):
+        return self.v == o.v if isinstance(o, V) else NotImplemented
+    def __lt__(self, o):
+        return self.v < o.v if isinstance(o, V) else NotImplemented
+class W:
+    def __radd__(self, o):
+        return "reflected"
+    def __gt__(self, o):
+        return "greater"
+    def __eq__(self, o):
+        return True
+assert (V(1) + V(2)).v == 3 and V(1) + W() == "reflected"
+v = V(1)
+v += V(4)
+assert v.v == 5
+assert V(1) != 1 and not V(1) == "a" and V(1) == V(1) and V(1) == W() and 3 == W()
+assert V(1) < V(2) and (V(1) < W()) == "greater"
+for f in (lambda: V(1) + 1, lambda: V(1) < 1, lambda: 1 + V(1)):
+    try:
+        f()
+        assert False
+    except TypeError as e:
+        assert "'V'" in str(e)
+assert Ellipsis is ... and NotImplemented is NotImplemented
+)py"),
+            "");
+}
+
+TEST(Classes, AnnotationsAreFieldsUnlessTheyAreClassVars) {
+  EXPECT_EQ(RunBody(R"py(
+import typing
+from dataclasses import dataclass, fields
+from typing import ClassVar
+@dataclass
+class C:
+    K: ClassVar[int] = 7
+    L: typing.ClassVar = 8
+    M: "ClassVar[int]" = 9
+    x: int = 0
+assert repr(C(5)) == "C(x=5)" and C.K + C.L + C.M == 24 and len(fields(C)) == 1
+)py"),
+            "");
+}
+
+TEST(Classes, EnumsThatAreStrings) {
+  EXPECT_EQ(RunBody(R"py(
+from enum import Enum, IntEnum
+class S(str, Enum):
+    A = "a"
+class I(IntEnum):
+    B = 2
+assert str(S.A) == "S.A" and f"{S.A}|{S.A:>5}" == "S.A|  S.A" and "x" + S.A == "xa" and S.A == "a"
+assert S.A.upper() == "A" and S.A.startswith("a") and I.B.bit_length() == 2
+assert f"{I.B}" == "2" and str(I.B) == "2"
+)py"),
+            "");
+}
+
+TEST(Classes, NamesOfCaughtExceptionsAreGoneAfterwards) {
+  EXPECT_EQ(RunBody(R"py(
+def gone():
+    e = 1
+    try:
+        raise ValueError("a")
+    except ValueError as e:
+        assert str(e) == "a"
+    try:
+        return e
+    except NameError:
+        return "gone"
+assert gone() == "gone"
+def left():
+    try:
+        raise ValueError("a")
+    except ValueError as e:
+        return str(e)
+assert left() == "a"
+try:
+    raise ValueError("a")
+except ValueError as e:
+    kept = e
+try:
+    print(e)
+    assert False
+except NameError:
+    pass
+assert str(kept) == "a"
+for i in range(3):
+    try:
+        assert i < 1, ("big", i)
+    except AssertionError as e:
+        assert e.args == (("big", i),) and str(e) == f"('big', {i})"
+)py"),
+            "");
+}
+
 }  // namespace
 }  // namespace tilevm::vm

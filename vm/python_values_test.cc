@@ -118,7 +118,7 @@ TEST(Caps, WhatGrowsWithoutEndIsStopped) {
   Fails("[0] * (1 << 40)\n", "MemoryError");
   Fails("f'{1:99999999}'\n", "ValueError: a width or precision above");
   Fails("'%99999999d' % 1\n", "ValueError: a width or precision above");
-  Fails("'a'.ljust(99999999)\n", "ValueError: a width or precision above");
+  Fails("'a'.ljust(99999999)\n", "MemoryError: a string of more than");
   Fails("import itertools\nlist(itertools.count())\n", "MemoryError: a itertools.count is spelled out");
   constexpr int64_t kCap = int64_t{1} << 24;
   for (absl::string_view body :
@@ -765,6 +765,52 @@ try:
 except (OutOfResources, PTXASError) as e:
     assert type(e).__name__ == "PTXASError"
 assert issubclass(OutOfResources, triton.TritonError)
+)py"),
+            "");
+}
+
+TEST(Strings, PaddingLinesAndCharacters) {
+  EXPECT_EQ(RunBody(R"py(
+assert "-5".zfill(4) == "-005" and "+5".zfill(3) == "+05" and "é".zfill(3) == "00é" and "5".zfill(0) == "5"
+assert "a\n\nb".splitlines(True) == ["a\n", "\n", "b"] and "a\r\nb\rc\n".splitlines() == ["a", "b", "c"] and "".splitlines() == []
+assert "a\r\nb".splitlines(keepends=True) == ["a\r\n", "b"]
+assert "héllo".index("l") == 2 and "héllo".rfind("l") == 3 and "ééx".find("x", 1) == 2 and "abab".find("b", 2, 3) == -1
+assert "abab".index("a", 1) == 2 and "abab".count("a", 1) == 1 and "héé".count("") == 4 and "abc".find("", 9) == -1
+assert "xabc".startswith("ab", 1) and not "abc".endswith("c", 0, 2) and "abc".startswith(("x", "b"), 1)
+assert "日本".rjust(4, "*") == "**日本" and "日本".ljust(3) == "日本 " and "é".center(3, "日") == "日é日" and "ab".center(5, "*") == "**ab*"
+assert "éàß".upper() == "ÉÀSS" and "ÉŁΔЖ".lower() == "éłδж" and "élan".capitalize() == "Élan" and "日本x".upper() == "日本X"
+assert "%.3d|%.3x|%08.3d|%+.3i" % (5, 5, 5, 5) == "005|005|00000005|+005" and "%05s" % "a" == "    a" and "%.1s" % "éa" == "é"
+assert f"{True:5}|{False:<5}|{'é':>3}|{'é':日^3}" == "    1|0    |  é|日é日"
+assert chr(233) == "é" and ord("日") == 0x65e5 and [1, 2, 1].index(1, 1) == 2 and (7).bit_count() == 3
+def fails(f, kind, text):
+    try:
+        f()
+    except kind as e:
+        return text in str(e)
+assert fails(lambda: f"{5:.3}", ValueError, "Precision not allowed")
+assert fails(lambda: f"{float('nan'):d}", ValueError, "format code 'd'")
+assert fails(lambda: "%x" % 1.5, TypeError, "an integer is required")
+assert fails(lambda: "ǆ".upper(), NotImplementedError, "upper case of")
+)py"),
+            "");
+}
+
+TEST(Numbers, RoundOnceAndCompareExactly) {
+  EXPECT_EQ(RunBody(R"py(
+import math
+inf = float("inf")
+assert divmod(-2.5, inf) == (-1.0, inf) and divmod(2.5, inf) == (0.0, 2.5) and str(divmod(-0.0, 3.0)) == "(-0.0, 0.0)"
+assert str(-0.0 // 3.0) == "-0.0" and -7.5 // 2 == -4.0 and 7.5 % -2 == -0.5
+assert 9007199254740993 != 9007199254740992.0 and 9007199254740993 > 9007199254740992.0 and 9007199254740992.0 < 9007199254740993
+assert 2**62 == 2.0**62 and 1 < 1.5 < 2 and -1 > -1.5 and inf > 2**100 and not float("nan") < 1 and {1.0: 2}[1] == 2
+assert 10**25 / 10**5 == 1e20 and (2**53 + 1) / 1 == 2.0**53 and (2**54 + 6) / -2 == -(2.0**53 + 4) and 1 / 3 == 0.3333333333333333
+assert math.degrees(99.995) == 5729.291472410667
+for f, kind in ((lambda: math.pow(0, -1), ValueError), (lambda: math.pow(10, 400), OverflowError)):
+    try:
+        f()
+        assert False
+    except kind:
+        pass
 )py"),
             "");
 }

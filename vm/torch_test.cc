@@ -510,5 +510,28 @@ assert torch.equal(a, torch.rand(3)) and torch.equal(a, torch.rand(3, generator=
             "");
 }
 
+TEST(Torch, CastsToFp8DoNotSaturate) {
+  EXPECT_EQ(RunBody(R"py(
+inf = float("inf")
+x = torch.tensor([448., 464., 465., -1e9, inf, -inf]).to(torch.float8_e4m3fn)
+assert str(x.float().tolist()) == "[448.0, 448.0, nan, nan, nan, nan]"
+y = torch.tensor([57344., 61439., 61440., -65536., inf]).to(torch.float8_e5m2)
+assert y.float().tolist() == [57344., 57344., inf, -inf, inf]
+)py"),
+            "");
+}
+
+TEST(Torch, IntegersToNegativePowers) {
+  EXPECT_EQ(RunBody(R"py(
+try:
+    torch.tensor([2]) ** -1
+    assert False
+except RuntimeError as e:
+    assert str(e) == "Integers to negative integer powers are not allowed."
+assert (torch.tensor([2]) ** torch.tensor([-1])).item() == 0 and (torch.tensor([2.0]) ** -1).item() == 0.5 and (torch.tensor([2]) ** 3).item() == 8
+)py"),
+            "");
+}
+
 }  // namespace
 }  // namespace tilevm::vm

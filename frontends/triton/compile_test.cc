@@ -669,6 +669,8 @@ function f (x)
             set_attr %0, value, %5
             %11 = getattr %0, value
             set_attr %1, value, %11
+            set_attr %0, value, None
+            call @builtins.delattr, %0, "value"
         else
             raise %5
     orelse

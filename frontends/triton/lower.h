@@ -103,6 +103,7 @@ class Lowering {
   bool AssignPairwise(const Expr* target, const Expr* value);
   void Augmented(const AugAssignStmt* stmt);
   void Annotated(const AnnAssignStmt* stmt);
+  void Unbind(absl::string_view name, const Span& span);  // of `except ... as name`: gone after the handler
   void Delete(const DeleteStmt* stmt);
   void DeleteAttribute(Reg object, absl::string_view name, const Span& span);
   void Import(const ImportStmt* stmt);

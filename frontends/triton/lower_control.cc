@@ -247,6 +247,7 @@ void Lowering::Handlers(const TryStmt* stmt, size_t index, Reg exception, const 
   const auto run = [&] {
     if (!handler.name.empty()) WriteName(handler.name, exception, handler.span, /*bind=*/false);
     Statements(handler.body);
+    if (!handler.name.empty() && !AlwaysLeaves(handler.body)) Unbind(handler.name, handler.span);
   };
   if (handler.type == nullptr) return run();
   const Reg callee = ConstPath("builtins.isinstance", handler.span);

@@ -187,6 +187,18 @@ isa::Reg Lowering::Yield(const YieldExpr* expr) {
   return EmitValue(Op::kCall, expr->span, {callee, *generator_, value, ConstBool(true, expr->span)});
 }
 
+// The last part of the name of an annotation's outermost type: "ClassVar" of typing.ClassVar[int], spelled out or in a string.
+static absl::string_view AnnotationKind(const Expr* annotation) {
+  if (const auto* subscript = As<SubscriptExpr>(annotation)) annotation = subscript->object;
+  if (const auto* name = As<NameExpr>(annotation)) return name->name;
+  if (const auto* attribute = As<AttributeExpr>(annotation)) return attribute->name;
+  const auto* string = As<StringExpr>(annotation);
+  if (string == nullptr) return "";
+  absl::string_view text = string->value;
+  text = text.substr(0, text.find('['));
+  return text.substr(text.rfind('.') + 1);
+}
+
 void Lowering::ClassDef(const ClassDefStmt* stmt) {
   std::vector<Reg> bases;
   for (const Argument& argument : stmt->arguments) {
@@ -236,10 +248,14 @@ void Lowering::ClassDef(const ClassDefStmt* stmt) {
         Stub(inner->span, "this target in a class body is not supported");
         continue;
       }
-      isa::Constant constant;
-      constant.kind = isa::Constant::Kind::kString;
-      constant.string_value = std::string(name->name);
-      fields.push_back(Const(constant, name->span));
+      const absl::string_view kind = AnnotationKind(annotated->annotation);
+      if (kind == "InitVar") Stub(inner->span, "dataclasses.InitVar is not supported");
+      if (kind != "ClassVar") {
+        isa::Constant constant;
+        constant.kind = isa::Constant::Kind::kString;
+        constant.string_value = std::string(name->name);
+        fields.push_back(Const(constant, name->span));
+      }
       if (annotated->value != nullptr) add(name->name, Expression(annotated->value));
     } else if (inner->kind == StmtKind::kPass) {
       continue;

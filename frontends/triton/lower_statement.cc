@@ -200,6 +200,18 @@ void Lowering::DeleteAttribute(Reg object, absl::string_view name, const Span& s
   EmitValue(Op::kCall, span, {callee, object, Const(text, span)});
 }
 
+void Lowering::Unbind(absl::string_view name, const Span& span) {
+  if (IsShared(name)) {
+    WriteName(name, ConstNone(span), span, /*bind=*/false);  // there, even if the handler has deleted it
+    DeleteAttribute(cells_.at(name), "value", span);
+  } else if (scope_.locals.Has(name) || FindLocal(name).has_value()) {
+    ForgetLocal(name);
+  } else {
+    Emit(Op::kSetGlobal, span, {Unbound(name, span)}, Str(name));
+    if (in_cell()) Define(name);
+  }
+}
+
 void Lowering::Delete(const DeleteStmt* stmt) {
   for (const Expr* target : stmt->targets) {
     if (const auto* name = As<NameExpr>(target)) {

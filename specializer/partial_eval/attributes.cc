@@ -4,6 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "specializer/partial_eval/impl.h"
+#include "specializer/partial_eval/live_dict.h"
 
 namespace tilevm::specializer {
 
@@ -37,13 +38,7 @@ absl::StatusOr<Value> FunctionAttr(const isa::Module& module, const Value& objec
   for (const auto& [key, value] : function->attributes) {
     if (key == name) return value;
   }
-  if (name == "__dict__") {
-    std::vector<std::pair<Value, Value>> entries;
-    for (const auto& [key, value] : function->attributes) {
-      if (!absl::StartsWith(key, "__")) entries.emplace_back(Value::String(key), value);
-    }
-    return MakeDict(std::move(entries));
-  }
+  if (name == "__dict__") return AttributeDict(object);
   if (name == "__name__" || name == "__qualname__") return Value::String(module.functions[function->function].name);
   if (name == "__doc__") return Value::None();
   if (name == "__module__") return Value::String("__main__");
@@ -103,11 +98,7 @@ absl::StatusOr<Value> Evaluator::Impl::InstanceAttr(const Value& instance, absl:
     }
     return FromDescriptor(*found, instance, payload->type, loc);
   }
-  if (name == "__dict__") {
-    std::vector<std::pair<Value, Value>> entries;
-    for (const auto& [key, value] : payload->attributes) entries.emplace_back(Value::String(key), value);
-    return MakeDict(std::move(entries));
-  }
+  if (name == "__dict__") return AttributeDict(instance);
   if (HasPythonMethod(instance, name)) return Method(instance, name);
   if (IsSubclass(payload->type, Value::Builtin("builtins.BaseException"))) {
     for (absl::string_view none : {"__cause__", "__context__", "__traceback__"}) {
@@ -119,6 +110,7 @@ absl::StatusOr<Value> Evaluator::Impl::InstanceAttr(const Value& instance, absl:
       return args.items().empty() ? Value::None() : args.items()[0];
     }
   }
+  if (std::optional<Value> number = EnumNumber(instance); number.has_value() && HasPythonMethod(*number, name)) return Method(*number, name);  // str's, int's
   if (const Value* fallback = FindInClass(payload->type, "__getattr__")) return CallHost(*fallback, {instance, Value::String(std::string(name))}, loc);
   return InvalidAt(loc, "AttributeError: '", NameOfType(instance), "' object has no attribute '", name, "'");
 }

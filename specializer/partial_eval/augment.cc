@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "specializer/partial_eval/impl.h"
+#include "specializer/partial_eval/live_dict.h"
 #include "specializer/partial_eval/iterator.h"
 
 namespace tilevm::specializer {
@@ -44,7 +45,8 @@ absl::StatusOr<Value> Evaluator::Impl::Augment(Op op, const Value& x, const Valu
   if (x.is(ValueKind::kObject)) return x.As<HostObject>()->InPlace(*self_, row.plain, y, loc);
   if (x.is(ValueKind::kInstance)) {
     TILEVM_ASSIGN_OR_RETURN(std::optional<Value> value, CallDunder(x, row.dunder, {y}, loc));
-    if (value.has_value()) return *value;
+    const bool other = value.has_value() && value->is(ValueKind::kBuiltin) && value->string() == "builtins.NotImplemented";
+    if (value.has_value() && !other) return *value;
   }
   if (x.is(ValueKind::kList)) {
     auto* list = x.As<ItemsPayload>();
@@ -73,7 +75,9 @@ absl::StatusOr<Value> Evaluator::Impl::Augment(Op op, const Value& x, const Valu
   }
   if (x.is(ValueKind::kDict) && y.is(ValueKind::kDict) && row.plain == Op::kBitOr && x.As<DictPayload>()->class_name != "Counter") {
     const PairTable entries = y.As<DictPayload>()->entries;
+    RefreshAttributes(x);
     for (const auto& [key, value] : entries) TILEVM_RETURN_IF_ERROR(DictPut(x, key, value, loc));
+    StoreAttributes(x);
     return x;
   }
   return Binary(row.plain, x, y, loc);

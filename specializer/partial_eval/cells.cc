@@ -257,6 +257,7 @@ absl::StatusOr<Value> Evaluator::Impl::LookUpName(uint32_t unit, absl::string_vi
     return kernel ? KernelGlobal(*value, name, loc) : value;
   }
   if (!absl::IsNotFound(value.status())) return value;
+  if (name == "Ellipsis") return Value::Ellipsis();
   if (IsPythonBuiltin(name)) {
     if (kernel && !VisibleInKernels(name) && !IsExceptionName(absl::StrCat("builtins.", name))) {
       return InvalidAt(loc, "NameError: Python's ", name, " is not available in a kernel",

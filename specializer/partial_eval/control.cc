@@ -247,6 +247,10 @@ absl::Status Evaluator::Impl::RunAssert(Frame& frame, const isa::Inst& inst) {
   if (holds) return absl::OkStatus();
   TILEVM_ASSIGN_OR_RETURN(Value message, RunValueRegion(frame, inst.regions[0]));
   std::string text;
+  if (message.is(ValueKind::kTuple) || message.is(ValueKind::kInstance)) {  // the argument of the exception as it is
+    TILEVM_ASSIGN_OR_RETURN(const Value error, Instantiate(Value::Builtin("builtins.AssertionError"), CallArgs{{message}, {}}, inst.loc));
+    return RaiseValue(error, inst.loc);
+  }
   if (!message.absent_or_none()) {
     TILEVM_ASSIGN_OR_RETURN(text, ToStr(message, inst.loc));
   }

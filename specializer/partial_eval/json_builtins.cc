@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "specializer/partial_eval/impl.h"
 #include "specializer/partial_eval/python_format.h"
+#include "specializer/partial_eval/python_text.h"
 
 namespace tilevm::specializer {
 
@@ -20,27 +21,6 @@ namespace {
 
 std::string NumberText(double value) {
   return std::isnan(value) ? "NaN" : std::isinf(value) ? (value > 0 ? "Infinity" : "-Infinity") : FloatRepr(value);
-}
-
-// One character of UTF-8 at `at`, which moves behind it.
-uint32_t NextCodePoint(absl::string_view text, size_t& at) {
-  const auto byte = [&](size_t i) { return static_cast<uint32_t>(static_cast<unsigned char>(text[i])); };
-  const uint32_t first = byte(at++);
-  const int more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : first >= 0xc0 ? 1 : 0;
-  uint32_t code = more == 3 ? first & 7 : more == 2 ? first & 15 : more == 1 ? first & 31 : first;
-  for (int i = 0; i < more && at < text.size(); ++i) code = code << 6 | (byte(at++) & 63);
-  return code;
-}
-
-void AppendCodePoint(uint32_t code, std::string* out) {
-  if (code < 0x80) {
-    out->push_back(static_cast<char>(code));
-    return;
-  }
-  const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-  constexpr uint32_t kFirst[] = {0, 0xc0, 0xe0, 0xf0};
-  out->push_back(static_cast<char>(kFirst[more] | code >> (6 * more)));
-  for (int i = more - 1; i >= 0; --i) out->push_back(static_cast<char>(0x80 | ((code >> (6 * i)) & 63)));
 }
 
 class Writer {

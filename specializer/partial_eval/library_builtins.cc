@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "specializer/partial_eval/impl.h"
+#include "specializer/partial_eval/live_dict.h"
 
 namespace tilevm::specializer {
 
@@ -149,6 +150,7 @@ absl::StatusOr<Value> Copy(Impl& impl, const Value& value, Copies* copies, Loc l
       auto copy = std::make_shared<DictPayload>(*value.As<DictPayload>());
       copy->Recount();
       const Value result = made(ValueKind::kDict, copy);
+      DetachAttributes(result);
       for (auto& [key, item] : copy->entries) TILEVM_RETURN_IF_ERROR(inner(item));
       return result;
     }

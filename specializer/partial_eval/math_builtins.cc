@@ -50,6 +50,8 @@ absl::StatusOr<Value> BinaryMath(Impl& impl, const CallArgs& args, Loc loc) {
   TILEVM_ASSIGN_OR_RETURN(double y, Number(impl, args.positional[1], "math", loc));
   const double result = kFunction(x, y);
   if (std::isnan(result) && !std::isnan(x) && !std::isnan(y)) return InvalidAt(loc, "ValueError: math domain error");
+  if (std::isinf(result) && std::isfinite(x) && std::isfinite(y))
+    return InvalidAt(loc, x == 0 ? "ValueError: math domain error" : "OverflowError: math range error");
   return Value::Float(result);
 }
 
@@ -265,8 +267,8 @@ double Cosh(double x) { return std::cosh(x); }
 double Tanh(double x) { return std::tanh(x); }
 double Erf(double x) { return std::erf(x); }
 double Fabs(double x) { return std::fabs(x); }
-double Radians(double x) { return x * 3.14159265358979323846 / 180; }
-double Degrees(double x) { return x * 180 / 3.14159265358979323846; }
+double Radians(double x) { return x * (3.14159265358979323846 / 180); }
+double Degrees(double x) { return x * (180 / 3.14159265358979323846); }
 double Erfc(double x) { return std::erfc(x); }
 double Gamma(double x) {
   if (x != std::floor(x) || x < 1 || x > 23) return std::tgamma(x);

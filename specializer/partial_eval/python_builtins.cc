@@ -12,6 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "specializer/partial_eval/impl.h"
 #include "specializer/partial_eval/python_format.h"
+#include "specializer/partial_eval/python_text.h"
 
 namespace tilevm::specializer {
 
@@ -149,8 +150,13 @@ absl::StatusOr<Value> FormatOf(Impl& impl, const CallArgs& args, Loc loc) {
   const Value spec = Argument(args, 1, "");
   if (!spec.absent() && !spec.is(ValueKind::kString)) return InvalidAt(loc, "TypeError: format() argument 2 must be str, not ", impl.NameOfType(spec));
   Value value = args.positional[0];
-  if (std::optional<Value> number = impl.EnumNumber(value)) {
-    value = *number;
+  std::optional<Value> number_of_enum = impl.EnumNumber(value);
+  if (number_of_enum.has_value()) {
+    const Value& type = value.As<InstancePayload>()->type;
+    if (!impl.HasBase(type, "enum.IntEnum") && !impl.HasBase(type, "enum.StrEnum") && !impl.HasBase(type, "enum.IntFlag")) number_of_enum.reset();
+  }
+  if (number_of_enum.has_value()) {
+    value = *number_of_enum;
   } else if (value.is(ValueKind::kInstance)) {
     TILEVM_ASSIGN_OR_RETURN(std::optional<Value> own, impl.CallDunder(value, "__format__", {spec.absent() ? Value::String("") : spec}, loc));
     if (own.has_value()) return *std::move(own);
@@ -270,15 +276,19 @@ absl::StatusOr<Value> Digits(Impl& impl, const CallArgs& args, Loc loc) {
 absl::StatusOr<Value> Chr(Impl&, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "chr", 1, 1, loc));
   TILEVM_ASSIGN_OR_RETURN(int64_t code, ToIndex(args.positional[0], "chr", loc));
-  if (code < 0 || code > 127) return UnimplementedAt(loc, "chr of a character beyond ASCII");
-  return Value::String(std::string(1, static_cast<char>(code)));
+  if (code < 0 || code > 0x10ffff) return InvalidAt(loc, "ValueError: chr() arg not in range(0x110000)");
+  if (code >= 0xd800 && code < 0xe000) return UnimplementedAt(loc, "chr of a surrogate");
+  std::string text;
+  AppendCodePoint(static_cast<uint32_t>(code), &text);
+  return Value::String(std::move(text));
 }
 
 absl::StatusOr<Value> Ord(Impl&, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "ord", 1, 1, loc));
-  if (!args.positional[0].is(ValueKind::kString) || args.positional[0].string().size() != 1)
-    return InvalidAt(loc, "TypeError: ord() expected an ASCII character");
-  return Value::Int(static_cast<unsigned char>(args.positional[0].string()[0]));
+  if (!args.positional[0].is(ValueKind::kString) || CodePoints(args.positional[0].string()) != 1)
+    return InvalidAt(loc, "TypeError: ord() expected a character");
+  size_t at = 0;
+  return Value::Int(NextCodePoint(args.positional[0].string(), at));
 }
 
 absl::StatusOr<Value> Type(Impl& impl, const CallArgs& args, Loc loc) {
@@ -498,7 +508,7 @@ BuiltinFunction FindBuiltin(absl::string_view path) {
 
 bool IsPythonBuiltin(absl::string_view name) {
   const std::string path = absl::StrCat("builtins.", name);
-  return FindBuiltin(path) != nullptr || IsExceptionName(path) || name == "object";
+  return FindBuiltin(path) != nullptr || IsExceptionName(path) || name == "object" || name == "NotImplemented";
 }
 
 }  // namespace tilevm::specializer

@@ -4,9 +4,12 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "specializer/partial_eval/python_text.h"
 
 namespace tilevm::specializer {
 
@@ -86,13 +89,14 @@ namespace {
 constexpr int kMaxWidth = 4096;
 
 struct Spec {
-  char fill = ' ';
+  std::string fill = " ";  // one character
   char align = 0;      // < > = ^
   char sign = '-';     // + - space
   bool alternate = false;
   int width = 0;
   char grouping = 0;   // , or _
   int precision = -1;
+  int digits = 0;      // of an integer at least: %.3d
   char type = 0;
 };
 
@@ -111,10 +115,10 @@ absl::StatusOr<int> ReadNumber(absl::string_view& text, Loc loc) {
 absl::StatusOr<Spec> ParseSpec(absl::string_view text, Loc loc) {
   const std::string whole(text);
   Spec spec;
-  if (text.size() >= 2 && IsAlign(text[1])) {
-    spec.fill = text[0];
-    spec.align = text[1];
-    text.remove_prefix(2);
+  if (const size_t first = ByteOfCodePoint(text, 1); first < text.size() && IsAlign(text[first])) {
+    spec.fill = std::string(text.substr(0, first));
+    spec.align = text[first];
+    text.remove_prefix(first + 1);
   } else if (!text.empty() && IsAlign(text[0])) {
     spec.align = text[0];
     text.remove_prefix(1);
@@ -129,7 +133,7 @@ absl::StatusOr<Spec> ParseSpec(absl::string_view text, Loc loc) {
   }
   if (!text.empty() && text[0] == '0') {
     if (spec.align == 0) {
-      spec.fill = '0';
+      spec.fill = "0";
       spec.align = '=';
     }
     text.remove_prefix(1);
@@ -165,15 +169,20 @@ std::string Group(const std::string& digits, char separator, int every) {
 }
 
 std::string Pad(const Spec& spec, const std::string& sign, const std::string& body, char default_align) {
-  size_t size = sign.size() + body.size();
+  const size_t size = sign.size() + static_cast<size_t>(CodePoints(body));
   size_t width = static_cast<size_t>(spec.width);
   if (size >= width) return sign + body;
   size_t space = width - size;
+  const auto fill = [&](size_t count) {
+    std::string text;
+    for (size_t i = 0; i < count; ++i) text += spec.fill;
+    return text;
+  };
   char align = spec.align ? spec.align : default_align;
-  if (align == '<') return sign + body + std::string(space, spec.fill);
-  if (align == '^') return std::string(space / 2, spec.fill) + sign + body + std::string(space - space / 2, spec.fill);
-  if (align == '=') return sign + std::string(space, spec.fill) + body;
-  return std::string(space, spec.fill) + sign + body;
+  if (align == '<') return sign + body + fill(space);
+  if (align == '^') return fill(space / 2) + sign + body + fill(space - space / 2);
+  if (align == '=') return sign + fill(space) + body;
+  return fill(space) + sign + body;
 }
 
 std::string SignText(const Spec& spec, bool negative) {
@@ -196,8 +205,12 @@ absl::StatusOr<std::string> FormatFloat(double value, const Spec& spec, Loc loc)
   double magnitude = std::fabs(value);
   std::string body;
   char type = spec.type;
+  if (type != 0 && !absl::StrContains("eEfFgGn%", absl::string_view(&type, 1))) {
+    return InvalidAt(loc, "ValueError: Unknown format code '", std::string(1, type), "' for object of type 'float'");
+  }
   if (!std::isfinite(value)) {
     body = std::isnan(value) ? "nan" : "inf";
+    if (type == 'E' || type == 'F' || type == 'G') absl::AsciiStrToUpper(&body);
     if (type == '%') body += "%";
   } else if (type == 0 && spec.precision < 0) {
     body = FloatRepr(magnitude);
@@ -208,10 +221,8 @@ absl::StatusOr<std::string> FormatFloat(double value, const Spec& spec, Loc loc)
     body = Printf('f', spec.precision < 0 ? 6 : spec.precision, spec.alternate, magnitude * 100) + "%";
   } else if (type == 'f' || type == 'F' || type == 'e' || type == 'E') {
     body = Printf(type, spec.precision < 0 ? 6 : spec.precision, spec.alternate, magnitude);
-  } else if (type == 'g' || type == 'G' || type == 'n') {
-    body = Printf(type == 'n' ? 'g' : type, spec.precision < 0 ? 6 : std::max(spec.precision, 1), spec.alternate, magnitude);
   } else {
-    return InvalidAt(loc, "ValueError: unknown format code '", std::string(1, type), "' for object of type 'float'");
+    body = Printf(type == 'n' ? 'g' : type, spec.precision < 0 ? 6 : std::max(spec.precision, 1), spec.alternate, magnitude);
   }
   if (spec.grouping && std::isfinite(value)) {
     size_t whole = body.find_first_not_of("0123456789");
@@ -236,9 +247,11 @@ absl::StatusOr<std::string> FormatInt(absl::int128 value, const Spec& spec, Loc 
     case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case '%': return FormatFloat(static_cast<double>(value), spec, loc);
     default: return InvalidAt(loc, "ValueError: unknown format code '", std::string(1, spec.type), "' for object of type 'int'");
   }
+  if (spec.precision >= 0) return InvalidAt(loc, "ValueError: Precision not allowed in integer format specifier");
   std::string text = IntToString(value, base);
   bool negative = text[0] == '-';
   if (negative) text.erase(0, 1);
+  if (text.size() < static_cast<size_t>(spec.digits)) text.insert(0, static_cast<size_t>(spec.digits) - text.size(), '0');
   if (spec.type == 'X') absl::AsciiStrToUpper(&text);
   if (spec.grouping) text = Group(text, spec.grouping, base == 10 ? 3 : 4);
   return Pad(spec, SignText(spec, negative) + (spec.alternate ? prefix : ""), text, '>');
@@ -257,16 +270,13 @@ absl::StatusOr<std::string> FormatValue(const Value& given, absl::string_view sp
   if (spec_text.empty()) return Str(value);
   TILEVM_ASSIGN_OR_RETURN(Spec spec, ParseSpec(spec_text, loc));
   if (value.is(ValueKind::kInt)) return FormatInt(value.int_value(), spec, loc);
-  if (value.is(ValueKind::kBool) && spec.type != 's') {
-    if (spec.type == 0) return Pad(spec, "", Str(value), '<');
-    return FormatInt(value.int_value(), spec, loc);
-  }
+  if (value.is(ValueKind::kBool) && spec.type != 's') return FormatInt(value.int_value(), spec, loc);
   if (value.is(ValueKind::kFloat)) return FormatFloat(value.float_value(), spec, loc);
   if (spec.type != 0 && spec.type != 's') {
     return InvalidAt(loc, "ValueError: unknown format code '", std::string(1, spec.type), "' for object of type '", TypeName(value, nullptr), "'");
   }
   std::string text = Str(value);
-  if (spec.precision >= 0) text.resize(std::min(text.size(), static_cast<size_t>(spec.precision)));
+  if (spec.precision >= 0) text.resize(ByteOfCodePoint(text, spec.precision));
   return Pad(spec, "", text, '<');
 }
 
@@ -295,7 +305,7 @@ absl::StatusOr<std::string> PercentFormat(absl::string_view text, const Value& v
     spec.align = '>';
     for (; !text.empty() && (text[0] == '-' || text[0] == '0' || text[0] == '+' || text[0] == ' ' || text[0] == '#'); text.remove_prefix(1)) {
       if (text[0] == '-') spec.align = '<';
-      if (text[0] == '0' && spec.align != '<') spec.fill = '0', spec.align = '=';
+      if (text[0] == '0' && spec.align != '<') spec.fill = "0", spec.align = '=';
       if (text[0] == '+' || text[0] == ' ') spec.sign = text[0];
       if (text[0] == '#') spec.alternate = true;
     }
@@ -318,7 +328,8 @@ absl::StatusOr<std::string> PercentFormat(absl::string_view text, const Value& v
       TILEVM_ASSIGN_OR_RETURN(std::string piece, to_text(item, spec.type == 'r'));
       if (out.size() + piece.size() > kMaxText)
         return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "MemoryError: a string of more than ", kMaxText, " bytes");
-      if (spec.precision >= 0) piece.resize(std::min(piece.size(), static_cast<size_t>(spec.precision)));
+      if (spec.precision >= 0) piece.resize(ByteOfCodePoint(piece, spec.precision));
+      if (spec.align == '=') spec.align = '>', spec.fill = " ";  // zeros are for numbers
       out += Pad(spec, "", piece, '>');
       continue;
     }
@@ -332,9 +343,14 @@ absl::StatusOr<std::string> PercentFormat(absl::string_view text, const Value& v
     item = to_number(item);
     if (spec.type == 'i' || spec.type == 'u') spec.type = 'd';
     absl::StatusOr<std::string> piece;
+    const bool whole = spec.type == 'x' || spec.type == 'X' || spec.type == 'o' || spec.type == 'c';
+    if (whole && item.is(ValueKind::kFloat)) {
+      return InvalidAt(loc, "TypeError: %", std::string(1, spec.type), spec.type == 'c' ? " requires int or char" : " format: an integer is required, not float");
+    }
     if (spec.type == 'd' || spec.type == 'x' || spec.type == 'X' || spec.type == 'o' || spec.type == 'c') {
       TILEVM_ASSIGN_OR_RETURN(double number, NumberOf(item, loc));
       if (item.is(ValueKind::kFloat) && !(std::fabs(number) < 1e37)) return InvalidAt(loc, "OverflowError: cannot convert float to integer");
+      spec.digits = std::max(std::exchange(spec.precision, -1), 0);
       piece = FormatInt(item.is(ValueKind::kFloat) ? static_cast<absl::int128>(number) : item.int_value(), spec, loc);
     } else {
       TILEVM_ASSIGN_OR_RETURN(double number, NumberOf(item, loc));

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "specializer/partial_eval/generator.h"
 #include "specializer/partial_eval/impl.h"
+#include "specializer/partial_eval/live_dict.h"
 
 namespace tilevm::specializer {
 
@@ -183,6 +184,7 @@ absl::StatusOr<bool> Evaluator::Impl::Contains(const Value& container, const Val
       if (!item.is(ValueKind::kString)) return InvalidAt(loc, "TypeError: 'in <string>' requires string as left operand, not ", NameOfType(item));
       return absl::StrContains(container.string(), item.string());
     case ValueKind::kDict: case ValueKind::kSet: {
+      RefreshAttributes(container);
       const PairTable& table = container.is(ValueKind::kDict) ? container.As<DictPayload>()->entries : container.As<SetPayload>()->items;
       TILEVM_ASSIGN_OR_RETURN(std::optional<size_t> place, FindKey(table, item, loc));
       return place.has_value();
@@ -288,11 +290,12 @@ absl::StatusOr<Value> Evaluator::Impl::Index(const Value& object, const Value& g
       return Value::String(character(at));
     }
     case ValueKind::kDict: {
+      RefreshAttributes(object);
       TILEVM_ASSIGN_OR_RETURN(std::optional<Value> found, DictGet(object, subscript, loc));
       if (found.has_value()) return *std::move(found);
       if (object.As<DictPayload>()->class_name == "Counter") return Value::Int(0);
       const Value factory = object.As<DictPayload>()->factory;
-      if (factory.absent_or_none()) return KeyError(subscript, loc);
+      if (factory.absent_or_none() || IsAttributeDict(object)) return KeyError(subscript, loc);
       TILEVM_ASSIGN_OR_RETURN(Value made, CallHost(factory, {}, loc));
       TILEVM_RETURN_IF_ERROR(SetItem(object, subscript, made, loc));
       return made;
@@ -374,7 +377,11 @@ absl::Status Evaluator::Impl::SetItem(const Value& object, const Value& given, c
       items[static_cast<size_t>(at)] = value;
       return absl::OkStatus();
     }
-    case ValueKind::kDict: return DictPut(object, subscript, value, loc);
+    case ValueKind::kDict:
+      RefreshAttributes(object);
+      TILEVM_RETURN_IF_ERROR(DictPut(object, subscript, value, loc));
+      StoreAttributes(object);
+      return absl::OkStatus();
     case ValueKind::kObject: return object.As<HostObject>()->SetItem(*self_, subscript, value, loc);
     case ValueKind::kInstance: {
       TILEVM_ASSIGN_OR_RETURN(std::optional<Value> done, CallDunder(object, "__setitem__", {subscript, value}, loc));
@@ -389,10 +396,12 @@ absl::Status Evaluator::Impl::SetItem(const Value& object, const Value& given, c
 absl::Status Evaluator::Impl::DeleteItem(const Value& object, const Value& given, Loc loc) {
   Value subscript = given;
   if (object.is(ValueKind::kDict)) {
+    RefreshAttributes(object);
     PairTable& entries = object.As<DictPayload>()->entries;
     TILEVM_ASSIGN_OR_RETURN(std::optional<size_t> place, FindKey(entries, subscript, loc));
     if (!place.has_value()) return KeyError(subscript, loc);
     entries.EraseAt(*place);
+    StoreAttributes(object);
     return absl::OkStatus();
   }
   if (object.is(ValueKind::kInstance)) {

@@ -12,7 +12,9 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "specializer/partial_eval/impl.h"
+#include "specializer/partial_eval/live_dict.h"
 #include "specializer/partial_eval/python_format.h"
+#include "specializer/partial_eval/python_text.h"
 
 namespace tilevm::specializer {
 
@@ -47,12 +49,38 @@ struct MethodRow {
 
 // --- str ---
 
-absl::StatusOr<Value> Upper(const MethodCall& c) { return Value::String(absl::AsciiStrToUpper(c.self.string())); }
-absl::StatusOr<Value> Lower(const MethodCall& c) { return Value::String(absl::AsciiStrToLower(c.self.string())); }
-absl::StatusOr<Value> Capitalize(const MethodCall& c) {
-  std::string text = absl::AsciiStrToLower(c.self.string());
-  if (!text.empty()) text[0] = absl::ascii_toupper(text[0]);
+absl::StatusOr<Value> Upper(const MethodCall& c) {
+  TILEVM_ASSIGN_OR_RETURN(std::string text, ChangeCase(c.self.string(), true, c.loc));
   return Value::String(std::move(text));
+}
+absl::StatusOr<Value> Lower(const MethodCall& c) {
+  TILEVM_ASSIGN_OR_RETURN(std::string text, ChangeCase(c.self.string(), false, c.loc));
+  return Value::String(std::move(text));
+}
+absl::StatusOr<Value> Capitalize(const MethodCall& c) {
+  const absl::string_view text = c.self.string();
+  const size_t first = ByteOfCodePoint(text, 1);
+  TILEVM_ASSIGN_OR_RETURN(const std::string head, ChangeCase(text.substr(0, first), true, c.loc));
+  TILEVM_ASSIGN_OR_RETURN(const std::string tail, ChangeCase(text.substr(first), false, c.loc));
+  return Value::String(head + tail);
+}
+// The part of the text that find(x, start, end) and the like look at, as bytes [first, last) and the number of the character at first; nullopt: none.
+struct Window {
+  size_t first = 0, last = 0;
+  int64_t index = 0;
+};
+absl::StatusOr<std::optional<Window>> WindowOf(const MethodCall& c) {
+  const absl::string_view text = c.self.string();
+  int64_t bounds[] = {0, CodePoints(text)};
+  const int64_t size = bounds[1];
+  for (size_t i = 0; i < 2; ++i) {
+    if (c.count() <= i + 1 || c.args.positional[i + 1].is(ValueKind::kNone)) continue;
+    TILEVM_ASSIGN_OR_RETURN(const int64_t given, ToIndex(c.args.positional[i + 1], "the position", c.loc));
+    bounds[i] = given < 0 ? std::max<int64_t>(0, given + size) : given;
+  }
+  bounds[1] = std::min(bounds[1], size);
+  if (bounds[0] > bounds[1]) return std::optional<Window>();
+  return std::optional<Window>(Window{ByteOfCodePoint(text, bounds[0]), ByteOfCodePoint(text, bounds[1]), bounds[0]});
 }
 absl::StatusOr<Value> Title(const MethodCall& c) {
   std::string text = c.self.string();
@@ -108,12 +136,14 @@ absl::StatusOr<Value> IsTitle(const MethodCall& c) {
 }
 
 absl::StatusOr<Value> Affix(const MethodCall& c, bool start) {
-  TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
+  TILEVM_RETURN_IF_ERROR(c.Check(1, 3));
+  TILEVM_ASSIGN_OR_RETURN(const std::optional<Window> window, WindowOf(c));
+  const absl::string_view text = window.has_value() ? absl::string_view(c.self.string()).substr(window->first, window->last - window->first) : "";
   const Value& given = c.args.positional[0];
   const std::vector<Value> options = given.is(ValueKind::kTuple) ? given.items().ToVector() : std::vector<Value>{given};
   for (const Value& option : options) {
     if (!option.is(ValueKind::kString)) return InvalidAt(c.loc, "TypeError: ", c.name, " first arg must be str or a tuple of str");
-    if (start ? absl::StartsWith(c.self.string(), option.string()) : absl::EndsWith(c.self.string(), option.string())) return Value::Bool(true);
+    if (window.has_value() && (start ? absl::StartsWith(text, option.string()) : absl::EndsWith(text, option.string()))) return Value::Bool(true);
   }
   return Value::Bool(false);
 }
@@ -193,9 +223,32 @@ absl::StatusOr<Value> Split(const MethodCall& c) {
 }
 
 absl::StatusOr<Value> SplitLines(const MethodCall& c) {
-  std::vector<std::string> parts = absl::StrSplit(c.self.string(), '\n');
-  if (!parts.empty() && parts.back().empty()) parts.pop_back();
-  return Strings(parts);
+  TILEVM_RETURN_IF_ERROR(c.Check(0, 1, {"keepends"}));
+  bool keep = false;
+  if (const Value given = Argument(c.args, 0, "keepends"); !given.absent()) {
+    TILEVM_ASSIGN_OR_RETURN(keep, c.impl.Truth(given, c.loc));
+  }
+  // \x1c to \x1e, \x85, \u2028 and \u2029 end lines too.
+  const auto end_at = [](absl::string_view text, size_t at) -> size_t {  // bytes of the line end there
+    if (text[at] == '\r') return text.substr(at, 2) == "\r\n" ? 2 : 1;
+    if ((text[at] >= '\n' && text[at] <= '\f') || (text[at] >= '\x1c' && text[at] <= '\x1e')) return 1;
+    if (absl::StartsWith(text.substr(at), "\xc2\x85")) return 2;
+    return absl::StartsWith(text.substr(at), "\xe2\x80\xa8") || absl::StartsWith(text.substr(at), "\xe2\x80\xa9") ? 3 : 0;
+  };
+  std::vector<std::string> lines;
+  absl::string_view text = c.self.string();
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = end_at(text, at);
+    if (end == 0) {
+      ++at;
+      continue;
+    }
+    lines.emplace_back(text.substr(0, keep ? at + end : at));
+    text.remove_prefix(at + end);
+    at = 0;
+  }
+  if (!text.empty()) lines.emplace_back(text);
+  return Strings(lines);
 }
 
 absl::StatusOr<Value> Partition(const MethodCall& c) {
@@ -265,20 +318,27 @@ absl::StatusOr<Value> Replace(const MethodCall& c) {
 }
 
 absl::StatusOr<Value> FindText(const MethodCall& c) {
-  TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
+  TILEVM_RETURN_IF_ERROR(c.Check(1, 3));
   TILEVM_ASSIGN_OR_RETURN(std::string part, c.Text(0));
-  const size_t at = c.name[0] == 'r' ? c.self.string().rfind(part) : c.self.string().find(part);
-  if (at != std::string::npos) return Value::Int(static_cast<int64_t>(at));
+  TILEVM_ASSIGN_OR_RETURN(const std::optional<Window> window, WindowOf(c));
+  if (window.has_value()) {
+    const absl::string_view text = absl::string_view(c.self.string()).substr(window->first, window->last - window->first);
+    const size_t at = c.name[0] == 'r' ? text.rfind(part) : text.find(part);
+    if (at != absl::string_view::npos) return Value::Int(window->index + CodePoints(text.substr(0, at)));
+  }
   if (absl::EndsWith(c.name, "index")) return InvalidAt(c.loc, "ValueError: substring not found");
   return Value::Int(-1);
 }
 
 absl::StatusOr<Value> CountText(const MethodCall& c) {
-  TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
+  TILEVM_RETURN_IF_ERROR(c.Check(1, 3));
   TILEVM_ASSIGN_OR_RETURN(std::string part, c.Text(0));
-  if (part.empty()) return Value::Int(static_cast<int64_t>(c.self.string().size()) + 1);
+  TILEVM_ASSIGN_OR_RETURN(const std::optional<Window> window, WindowOf(c));
+  if (!window.has_value()) return Value::Int(0);
+  const absl::string_view text = absl::string_view(c.self.string()).substr(window->first, window->last - window->first);
+  if (part.empty()) return Value::Int(CodePoints(text) + 1);
   int64_t count = 0;
-  for (size_t at = c.self.string().find(part); at != std::string::npos; at = c.self.string().find(part, at + part.size())) ++count;
+  for (size_t at = text.find(part); at != absl::string_view::npos; at = text.find(part, at + part.size())) ++count;
   return Value::Int(count);
 }
 
@@ -304,12 +364,22 @@ absl::StatusOr<Value> Justify(const MethodCall& c) {
   std::string fill = c.name == "zfill" ? "0" : " ";
   if (c.count() == 2) {
     TILEVM_ASSIGN_OR_RETURN(fill, c.Text(1));
-    if (fill.size() != 1) return InvalidAt(c.loc, "TypeError: the fill character must be exactly one character long");
+    if (CodePoints(fill) != 1) return InvalidAt(c.loc, "TypeError: The fill character must be exactly one character long");
   }
-  const char align = c.name == "ljust" ? '<' : c.name == "center" ? '^' : '>';
-  if (width <= 0) return c.self;
-  TILEVM_ASSIGN_OR_RETURN(std::string text, FormatValue(c.self, absl::StrCat(fill, std::string(1, align), width), c.loc));
-  return Value::String(std::move(text));
+  absl::string_view text = c.self.string();
+  const int64_t space = width - CodePoints(text);
+  if (space <= 0) return c.self;
+  TILEVM_RETURN_IF_ERROR(c.impl.CheckText(text.size() + static_cast<size_t>(std::min<int64_t>(space, kMaxText)) * fill.size(), c.loc));
+  const int64_t left = c.name == "ljust" ? 0 : c.name == "center" ? space / 2 + (space & width & 1) : space;
+  std::string out;
+  if (c.name == "zfill" && !text.empty() && (text[0] == '-' || text[0] == '+')) {  // the zeros come after the sign
+    out += text[0];
+    text.remove_prefix(1);
+  }
+  for (int64_t i = 0; i < left; ++i) out += fill;
+  absl::StrAppend(&out, text);
+  for (int64_t i = left; i < space; ++i) out += fill;
+  return Value::String(std::move(out));
 }
 
 // "...".format(...): fields by position, by number, by name, with attributes and items, and a format specifier.
@@ -438,10 +508,16 @@ absl::StatusOr<Value> RemoveItem(const MethodCall& c) {
   return InvalidAt(c.loc, "ValueError: list.remove(x): x not in list");
 }
 absl::StatusOr<Value> IndexOf(const MethodCall& c) {
-  TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
+  TILEVM_RETURN_IF_ERROR(c.Check(1, 3));
   const ItemVector& items = c.self.items();
-  for (size_t i = 0; i < items.size(); ++i) {
-    TILEVM_ASSIGN_OR_RETURN(bool equal, c.impl.Equals(items[i], c.args.positional[0], c.loc));
+  const int64_t size = static_cast<int64_t>(items.size());
+  int64_t bounds[] = {0, size};
+  for (size_t i = 1; i < c.count(); ++i) {
+    TILEVM_ASSIGN_OR_RETURN(const int64_t given, ToIndex(c.args.positional[i], "the position", c.loc));
+    bounds[i - 1] = given < 0 ? std::max<int64_t>(0, given + size) : given;
+  }
+  for (size_t i = static_cast<size_t>(bounds[0]); i < items.size() && static_cast<int64_t>(i) < bounds[1]; ++i) {
+    TILEVM_ASSIGN_OR_RETURN(bool equal, c.impl.Equals(Value(items[i]), c.args.positional[0], c.loc));
     if (equal) return Value::Int(static_cast<int64_t>(i));
   }
   return c.self.is(ValueKind::kList) ? InvalidAt(c.loc, "ValueError: ", Repr(c.args.positional[0]), " is not in list")
@@ -634,7 +710,11 @@ absl::StatusOr<Value> PopItem(const MethodCall& c) {
   entries.EraseAt(place);
   return pair;
 }
-absl::StatusOr<Value> CopyDict(const MethodCall& c) { return Value::Shared(ValueKind::kDict, std::make_shared<DictPayload>(DictOf(c))); }
+absl::StatusOr<Value> CopyDict(const MethodCall& c) {
+  const Value copy = Value::Shared(ValueKind::kDict, std::make_shared<DictPayload>(DictOf(c)));
+  DetachAttributes(copy);
+  return copy;
+}
 absl::StatusOr<Value> ClearDict(const MethodCall& c) {
   const PairTable entries = std::exchange(DictOf(c).entries, PairTable());
   DictOf(c).Recount();
@@ -647,6 +727,12 @@ absl::StatusOr<Value> BitLength(const MethodCall& c) {
   const absl::uint128 value = static_cast<absl::uint128>(c.self.int_value());
   int64_t bits = 0;
   for (absl::uint128 magnitude = c.self.int_value() < 0 ? -value : value; magnitude != 0; magnitude >>= 1) ++bits;
+  return Value::Int(bits);
+}
+absl::StatusOr<Value> BitCount(const MethodCall& c) {
+  const absl::uint128 value = static_cast<absl::uint128>(c.self.int_value());
+  int64_t bits = 0;
+  for (absl::uint128 magnitude = c.self.int_value() < 0 ? -value : value; magnitude != 0; magnitude >>= 1) bits += (magnitude & 1) != 0 ? 1 : 0;
   return Value::Int(bits);
 }
 absl::StatusOr<Value> IsIntegral(const MethodCall& c) {
@@ -737,7 +823,7 @@ constexpr MethodRow kTupleMethods[] = {{"index", IndexOf}, {"count", CountItems}
 constexpr MethodRow kDictMethods[] = {
     {"keys", Keys}, {"values", Keys}, {"items", Keys}, {"get", Get}, {"setdefault", SetDefault}, {"update", Update}, {"pop", PopKey}, {"popitem", PopItem}, {"copy", CopyDict}, {"clear", ClearDict},
 };
-constexpr MethodRow kIntMethods[] = {{"bit_length", BitLength}};
+constexpr MethodRow kIntMethods[] = {{"bit_length", BitLength}, {"bit_count", BitCount}};
 constexpr MethodRow kFloatMethods[] = {{"is_integer", IsIntegral}};
 constexpr MethodRow kRangeMethods[] = {{"index", RangeIndex}, {"count", RangeCount}};
 constexpr MethodRow kSliceMethods[] = {{"indices", IndicesOf}};
@@ -805,7 +891,11 @@ absl::StatusOr<Value> Evaluator::Impl::CallPythonMethod(const Value& object, abs
     return of_module(*this, with_self, loc);
   }
   if (method == nullptr) return InvalidAt(loc, "AttributeError: '", NameOfType(object), "' object has no attribute '", name, "'");
-  return method(MethodCall{*this, object, name, args, loc});
+  if (!IsAttributeDict(object)) return method(MethodCall{*this, object, name, args, loc});
+  RefreshAttributes(object);
+  absl::StatusOr<Value> result = method(MethodCall{*this, object, name, args, loc});
+  StoreAttributes(object);
+  return result;
 }
 
 }  // namespace tilevm::specializer

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "specializer/partial_eval/impl.h"
+#include "specializer/partial_eval/live_dict.h"
 #include "specializer/partial_eval/python_format.h"
 
 namespace tilevm::specializer {
@@ -111,6 +112,30 @@ int128 FloorDivide(int128 x, int128 y) {
   return x % y != 0 && (x < 0) != (y < 0) ? quotient - 1 : quotient;
 }
 
+// A quotient that is rounded once, of integers beyond what a double holds too; y is not 0.
+double DivideExactly(int128 x, int128 y) {
+  const int128 exact = int128(1) << 53;
+  if (x >= -exact && x <= exact && y >= -exact && y <= exact) return static_cast<double>(x) / static_cast<double>(y);
+  const auto magnitude = [](int128 value) { return value < 0 ? -static_cast<absl::uint128>(value) : static_cast<absl::uint128>(value); };
+  const absl::uint128 divisor = magnitude(y);
+  absl::uint128 quotient = magnitude(x) / divisor, rest = magnitude(x) % divisor;
+  if (quotient == 0 && rest == 0) return 0;
+  int exponent = 0;
+  bool sticky = false;  // something is left below the last bit
+  for (; quotient < absl::uint128(1) << 63; --exponent) {
+    rest <<= 1;
+    quotient = quotient << 1 | absl::uint128(rest >= divisor ? 1 : 0);
+    if (rest >= divisor) rest -= divisor;
+  }
+  for (; (quotient >> 64) != 0; ++exponent) {
+    sticky = sticky || (quotient & 1) != 0;
+    quotient >>= 1;
+  }
+  const uint64_t bits = absl::Uint128Low64(quotient) | ((sticky || rest != 0) ? 1 : 0);
+  const double result = std::ldexp(static_cast<double>(bits), exponent);
+  return (x < 0) != (y < 0) ? -result : result;
+}
+
 absl::StatusOr<Value> IntBinary(Op op, int128 x, int128 y, Loc loc) {
   absl::StatusOr<int128> result;
   switch (op) {
@@ -119,7 +144,7 @@ absl::StatusOr<Value> IntBinary(Op op, int128 x, int128 y, Loc loc) {
     case Op::kMul: result = Mul(x, y, loc); break;
     case Op::kTrueDiv:
       if (y == 0) return InvalidAt(loc, "ZeroDivisionError: division by zero");
-      return Value::Float(static_cast<double>(x) / static_cast<double>(y));
+      return Value::Float(DivideExactly(x, y));
     case Op::kFloorDiv: case Op::kMod:
       if (y == 0) return InvalidAt(loc, "ZeroDivisionError: integer ", op == Op::kMod ? "modulo" : "division or modulo", " by zero");
       if (y == -1) {  // the only quotient that can overflow
@@ -166,11 +191,15 @@ absl::StatusOr<Value> FloatBinary(Op op, double x, double y, Loc loc) {
     case Op::kFloorDiv: case Op::kMod: {
       if (y == 0) return InvalidAt(loc, op == Op::kMod ? "ZeroDivisionError: float modulo" : "ZeroDivisionError: float floor division by zero");
       double remainder = std::fmod(x, y);
-      if (remainder != 0 ? (remainder < 0) != (y < 0) : false) remainder += y;
+      double quotient = (x - remainder) / y;
+      if (remainder != 0 && (remainder < 0) != (y < 0)) {
+        remainder += y;
+        quotient -= 1;
+      }
       if (remainder == 0) remainder = std::copysign(0.0, y);
       if (op == Op::kMod) return Value::Float(remainder);
       if (!std::isfinite(x)) return Value::Float(std::nan(""));
-      double quotient = (x - remainder) / y;
+      if (quotient == 0) return Value::Float(std::copysign(0.0, x / y));
       double floored = std::floor(quotient);
       if (quotient - floored > 0.5) floored += 1;
       return Value::Float(floored);
@@ -181,6 +210,16 @@ absl::StatusOr<Value> FloatBinary(Op op, double x, double y, Loc loc) {
       return Value::Float(std::pow(x, y));
     default: return InvalidAt(loc, "TypeError: unsupported operand type(s) for ", Symbol(op), ": 'float' and 'float'");
   }
+}
+
+// What an operator's method gives; nullopt where there is none, or it says NotImplemented.
+absl::StatusOr<std::optional<Value>> CallOperator(Evaluator::Impl& impl, const Value& object, absl::string_view name, const Value& other, Loc loc) {
+  TILEVM_ASSIGN_OR_RETURN(std::optional<Value> value, impl.CallDunder(object, name, {other}, loc));
+  if (value.has_value() && value->is(ValueKind::kBuiltin) && value->string() == "builtins.NotImplemented") return std::optional<Value>();
+  return value;
+}
+bool SameClass(const Value& x, const Value& y) {
+  return x.is(ValueKind::kInstance) && y.is(ValueKind::kInstance) && x.As<InstancePayload>()->type.payload() == y.As<InstancePayload>()->type.payload();
 }
 
 double AsDouble(const Value& value) { return value.is(ValueKind::kFloat) ? value.float_value() : static_cast<double>(value.int_value()); }
@@ -242,11 +281,11 @@ absl::StatusOr<Value> Evaluator::Impl::Binary(Op op, const Value& x, const Value
   const bool percent = op == Op::kMod && x.is(ValueKind::kString);
   if (y.is(ValueKind::kObject) && !percent) return y.As<HostObject>()->Binary(*self_, op, x, true, loc);
   if (x.is(ValueKind::kInstance)) {
-    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> value, CallDunder(x, absl::StrCat("__", DunderName(op), "__"), {y}, loc));
+    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> value, CallOperator(*this, x, absl::StrCat("__", DunderName(op), "__"), y, loc));
     if (value.has_value()) return *value;
   }
-  if (y.is(ValueKind::kInstance) && !IsComparison(op)) {
-    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> value, CallDunder(y, absl::StrCat("__r", DunderName(op), "__"), {x}, loc));
+  if (y.is(ValueKind::kInstance) && !IsComparison(op) && !SameClass(x, y)) {
+    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> value, CallOperator(*this, y, absl::StrCat("__r", DunderName(op), "__"), x, loc));
     if (value.has_value()) return *value;
   }
   // The keys of a dict are a set.
@@ -317,6 +356,7 @@ absl::StatusOr<Value> Evaluator::Impl::Binary(Op op, const Value& x, const Value
   if (counter.has_value()) return *std::move(counter);
   if (op == Op::kBitOr && x.is(ValueKind::kDict) && y.is(ValueKind::kDict)) {
     Value merged = Value::Shared(ValueKind::kDict, std::make_shared<DictPayload>(*x.As<DictPayload>()));
+    DetachAttributes(merged);
     for (const auto& [key, value] : y.As<DictPayload>()->entries) TILEVM_RETURN_IF_ERROR(DictPut(merged, key, value, loc));
     return merged;
   }
@@ -343,11 +383,11 @@ absl::StatusOr<bool> Evaluator::Impl::Equals(const Value& x, const Value& y, Loc
     return Truth(*equal, loc);
   }
   if (x.is(ValueKind::kInstance)) {
-    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> equal, CallDunder(x, "__eq__", {y}, loc));
+    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> equal, CallOperator(*this, x, "__eq__", y, loc));
     if (equal.has_value()) return Truth(*equal, loc);
   }
-  if (y.is(ValueKind::kInstance) && !x.is(ValueKind::kInstance)) {
-    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> equal, CallDunder(y, "__eq__", {x}, loc));
+  if (y.is(ValueKind::kInstance)) {
+    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> equal, CallOperator(*this, y, "__eq__", x, loc));
     if (equal.has_value()) return Truth(*equal, loc);
   }
   if (std::optional<Value> number = EnumNumber(x)) return Equals(*number, y, loc);
@@ -406,6 +446,15 @@ absl::StatusOr<Value> Evaluator::Impl::CompareValues(Op op, const Value& x, cons
     }
   };
   if (x.is_static_number() && y.is_static_number()) {
+    if (x.is(ValueKind::kFloat) != y.is(ValueKind::kFloat)) {  // exact, beyond 2**53 too
+      const double f = x.is(ValueKind::kFloat) ? x.float_value() : y.float_value();
+      const int128 i = x.is(ValueKind::kFloat) ? y.int_value() : x.int_value();
+      if (std::fabs(f) < 0x1p126) {
+        const int128 whole = static_cast<int128>(std::trunc(f));
+        const int order = i < whole ? -1 : i > whole ? 1 : f > std::trunc(f) ? -1 : f < std::trunc(f) ? 1 : 0;  // of the integer
+        return decide(x.is(ValueKind::kFloat) ? -order : order, 0);
+      }
+    }
     if (x.is(ValueKind::kFloat) || y.is(ValueKind::kFloat)) return decide(AsDouble(x), AsDouble(y));
     return decide(x.int_value(), y.int_value());
   }
@@ -439,7 +488,7 @@ absl::StatusOr<Value> Evaluator::Impl::CompareValues(Op op, const Value& x, cons
     // x <= y is x < y or x == y, and so on, by whichever of the four there is.
     constexpr Op kAll[] = {Op::kLt, Op::kLe, Op::kGt, Op::kGe};
     for (Op known : kAll) {
-      TILEVM_ASSIGN_OR_RETURN(std::optional<Value> value, CallDunder(x, absl::StrCat("__", DunderName(known), "__"), {y}, loc));
+      TILEVM_ASSIGN_OR_RETURN(std::optional<Value> value, CallOperator(*this, x, absl::StrCat("__", DunderName(known), "__"), y, loc));
       if (!value.has_value()) continue;
       TILEVM_ASSIGN_OR_RETURN(const bool holds, Truth(*value, loc));
       TILEVM_ASSIGN_OR_RETURN(const bool equal, Equals(x, y, loc));
@@ -449,7 +498,7 @@ absl::StatusOr<Value> Evaluator::Impl::CompareValues(Op op, const Value& x, cons
   }
   if (y.is(ValueKind::kInstance)) {
     const char* mirrored = op == Op::kLt ? "__gt__" : op == Op::kLe ? "__ge__" : op == Op::kGt ? "__lt__" : "__le__";
-    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> value, CallDunder(y, mirrored, {x}, loc));
+    TILEVM_ASSIGN_OR_RETURN(std::optional<Value> value, CallOperator(*this, y, mirrored, x, loc));
     if (value.has_value()) return *value;
   }
   return InvalidAt(loc, "TypeError: '", Symbol(op), "' not supported between instances of '", NameOfType(x), "' and '", NameOfType(y), "'");

@@ -172,7 +172,9 @@ absl::StatusOr<std::string> Evaluator::Impl::ToStr(const Value& value, Loc loc) 
     }
     const auto* instance = value.As<InstancePayload>();
     if (FindInClass(instance->type, "__members__") != nullptr) {
-      if (EnumNumber(value).has_value()) return ToStr(instance->attributes[1].second, loc);
+      for (const char* path : {"enum.IntEnum", "enum.StrEnum", "enum.IntFlag"}) {  // a mixin of int or str alone does not change the text
+        if (HasBase(instance->type, path)) return ToStr(instance->attributes[1].second, loc);
+      }
       return absl::StrCat(NameOfType(value), ".", instance->attributes[0].second.string());
     }
     if (HasBase(instance->type, "triton.Config")) {  // "B: 64, num_warps: 4, ..."

@@ -30,6 +30,11 @@ std::optional<size_t> Find(const PairTable& table, const Value& key) {
 
 bool EqualNumbers(const Value& a, const Value& b) {
   if (!a.is(ValueKind::kFloat) && !b.is(ValueKind::kFloat)) return a.int_value() == b.int_value();
+  if (a.is(ValueKind::kFloat) != b.is(ValueKind::kFloat)) {  // exact, beyond 2**53 too
+    const double f = a.is(ValueKind::kFloat) ? a.float_value() : b.float_value();
+    if (!(std::fabs(f) < 0x1p126)) return false;
+    return f == std::trunc(f) && static_cast<absl::int128>(f) == (a.is(ValueKind::kFloat) ? b : a).int_value();
+  }
   double x = a.is(ValueKind::kFloat) ? a.float_value() : static_cast<double>(a.int_value());
   double y = b.is(ValueKind::kFloat) ? b.float_value() : static_cast<double>(b.int_value());
   return x == y;

@@ -202,7 +202,13 @@ void Store(DType dtype, std::byte* base, int64_t n, const In* in) {
     case DType::kF8E5M2: {
       uint8_t* out = reinterpret_cast<uint8_t*>(base);
       for (int64_t i = 0; i < n; ++i) {
-        const isa::Scalar x{ToBits(NarrowingFloat(in[i]))};
+        const float narrow = NarrowingFloat(in[i]);
+        // torch's casts do not saturate, unlike those of kernels: beyond the largest number is nan, or inf where there is one.
+        if (dtype == DType::kF8E4M3 ? std::fabs(narrow) > 464 : std::fabs(narrow) >= 61440) {
+          out[i] = static_cast<uint8_t>((std::signbit(narrow) ? 0x80 : 0) | (dtype == DType::kF8E4M3 ? 0x7f : 0x7c));
+          continue;
+        }
+        const isa::Scalar x{ToBits(narrow)};
         out[i] = static_cast<uint8_t>(isa::EvalCast(DType::kF32, dtype, isa::Rounding::kNearestEven, x).bits);
       }
       return;

@@ -74,6 +74,9 @@ absl::StatusOr<Value> Binary(BinaryKind kind, const Operand& a, const Operand& b
   const bool bits = kind >= BinaryKind::kAnd && kind <= BinaryKind::kShr;
   if (bits && isa::IsFloat(dtype)) return InvalidAt(loc, name, ": not for dtype ", TorchName(dtype));
   if (kind == BinaryKind::kSub && dtype == DType::kI1) return InvalidAt(loc, name, ": subtraction of two bool tensors is not supported; use ^ or logical_xor");
+  if (kind == BinaryKind::kPow && !isa::IsFloat(dtype) && !b.is_tensor && b.number.int_value() < 0) {
+    return InvalidAt(loc, "RuntimeError: Integers to negative integer powers are not allowed.");
+  }
   if ((kind == BinaryKind::kDiv || kind == BinaryKind::kAtan2) && !isa::IsFloat(dtype)) dtype = DType::kF32;
   absl::StatusOr<Tensor> out = ApplyBinary(kind, a.tensor, b.tensor, dtype);
   if (!out.ok()) return InvalidAt(loc, name, ": ", out.status().message());
