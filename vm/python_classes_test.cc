@@ -833,6 +833,16 @@ assert repr(C(5)) == "C(x=5)" and C.K + C.L + C.M == 24 and len(fields(C)) == 1
             "");
 }
 
+TEST(Classes, NamedTuplesAreMadeOfSequences) {
+  EXPECT_EQ(RunBody(R"py(
+from collections import namedtuple
+P = namedtuple("P", "x y")
+p = P._make([3, 4])
+assert p == P(3, 4) and p.y == 4 and [P._make(r).x for r in ((1, 2), (5, 6))] == [1, 5]
+)py"),
+            "");
+}
+
 TEST(Classes, EnumsThatAreStrings) {
   EXPECT_EQ(RunBody(R"py(
 from enum import Enum, IntEnum

@@ -798,6 +798,12 @@ absl::StatusOr<Value> AllKwargs(const MethodCall& c) {
   return all;
 }
 
+absl::StatusOr<Value> MakeFrom(const MethodCall& c) {
+  TILEVM_RETURN_IF_ERROR(c.Check(1, 1));
+  TILEVM_ASSIGN_OR_RETURN(std::vector<Value> items, c.impl.Iterate(c.args.positional[0], c.loc));
+  return c.impl.Instantiate(c.self, CallArgs{std::move(items), {}}, c.loc);
+}
+
 constexpr MethodRow kStringMethods[] = {
     {"upper", Upper}, {"lower", Lower}, {"casefold", Lower}, {"capitalize", Capitalize}, {"title", Title}, {"startswith", StartsWith}, {"endswith", EndsWith},
     {"removeprefix", RemovePrefix}, {"removesuffix", RemoveSuffix}, {"strip", Strip}, {"lstrip", LeftStrip}, {"rstrip", RightStrip}, {"split", Split}, {"rsplit", Split},
@@ -828,6 +834,7 @@ constexpr MethodRow kFloatMethods[] = {{"is_integer", IsIntegral}};
 constexpr MethodRow kRangeMethods[] = {{"index", RangeIndex}, {"count", RangeCount}};
 constexpr MethodRow kSliceMethods[] = {{"indices", IndicesOf}};
 constexpr MethodRow kJitMethods[] = {{"run", RunKernel}, {"warmup", RunKernel}};
+constexpr MethodRow kNamedTupleMethods[] = {{"_make", MakeFrom}};
 constexpr MethodRow kAutogradMethods[] = {{"apply", Apply}};
 constexpr MethodRow kContextMethods[] = {
     {"save_for_backward", SaveForBackward}, {"mark_non_differentiable", Ignored}, {"set_materialize_grads", Ignored}, {"mark_dirty", Ignored}};
@@ -846,6 +853,7 @@ absl::Span<const MethodRow> MethodsOf(const Impl& impl, const Value& object) {
     case ValueKind::kSlice: return kSliceMethods;
     case ValueKind::kJitFunction: return kJitMethods;
     case ValueKind::kClass:
+      if (impl.FindInClass(object, "_fields") != nullptr) return kNamedTupleMethods;
       return impl.HasBase(object, "torch.autograd.Function") ? absl::Span<const MethodRow>(kAutogradMethods) : absl::Span<const MethodRow>();
     case ValueKind::kInstance: {
       const Value& type = object.As<InstancePayload>()->type;
