@@ -155,11 +155,6 @@ void CheckedAtomic(Frame& frame, const Inst& inst) {
 }
 
 void CheckGather(Frame& frame, const Inst& inst, int64_t lane, int64_t index, int64_t extent) {
-  if (inst.op == isa::Op::kHistogram) {
-    frame.check->Add(frame, inst, ReportKind::kGatherOutOfRange, lane, *inst.in[0].type, Checker::Target{},
-                     [&] { return absl::StrCat("histogram: lane ", lane, " has value ", index, ", there are ", extent, " bins"); });
-    return;
-  }
   frame.check->Add(frame, inst, ReportKind::kGatherOutOfRange, lane, *inst.out[0].type, Checker::Target{},
                    [&] { return absl::StrCat("gather: lane ", lane, " has index ", index, ", the axis has ", extent, " elements"); });
 }

@@ -351,20 +351,6 @@ TEST_F(Checked, GatherOutOfRangeAndMisalignedPointers) {
   EXPECT_EQ(result.reports[1].kind, ReportKind::kMisaligned);
 }
 
-TEST_F(Checked, ValuesOutsideTheBinsOfAHistogram) {
-  data_ = {{1, 9, 3, -1}, {0, 0, 0, 0}};
-  KernelBuilder b;
-  const ValueId x = b.Pointer(DType::kI32, "x"), y = b.Pointer(DType::kI32, "y");
-  const ValueId lanes = b.Arange(0, 4);
-  const ValueId v = b.LoadAt(x, lanes);
-  b.Store(b.PtrAdd(y, lanes), b.Make(Op::kHistogram, isa::TileType(DType::kI32, {4}), {v}, {{"num_bins", int64_t{4}}}));
-  const RunResult result = Go(b);
-  ASSERT_EQ(result.reports.size(), 1u);
-  EXPECT_EQ(result.reports[0].kind, ReportKind::kGatherOutOfRange);
-  EXPECT_EQ(result.reports[0].count, 2);
-  EXPECT_EQ(result.reports[0].message, "histogram: lane 1 has value 9, there are 4 bins");
-}
-
 TEST_F(Checked, AssertsGoOnAndReportsAreCapped) {
   data_ = {{0}};
   KernelBuilder b;

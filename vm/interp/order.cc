@@ -83,10 +83,7 @@ void RunHistogram(Frame& frame, const Inst& inst) {
   for (int64_t i = 0; i < type.n; ++i) {
     if (mask != nullptr && mask[i] == std::byte{0}) continue;
     const int64_t bin = isa::ScalarToInt(type.dtype, isa::Scalar{ReadBits(in.data, type.elem_bytes, i)});
-    if (bin < 0 || bin >= out_type.n) {
-      if (frame.check != nullptr) CheckGather(frame, inst, i, bin, out_type.n);
-      continue;
-    }
+    if (bin < 0 || bin >= out_type.n) continue;
     WriteBits(out.data, out_type.elem_bytes, bin, ReadBits(out.data, out_type.elem_bytes, bin) + 1);
   }
   out.form = Form::kDense;
