@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "specializer/partial_eval/generator.h"
+#include "specializer/partial_eval/python_text.h"
 
 namespace tilevm::specializer {
 
@@ -64,8 +65,7 @@ Value OverText(const Value& text) {
   return MakeIterator("str_iterator", [text, at = size_t{0}](Impl&, Loc) mutable -> Item {
     const std::string& all = text.string();
     if (at >= all.size()) return End();
-    size_t size = 1;  // a UTF-8 character
-    while (at + size < all.size() && (static_cast<unsigned char>(all[at + size]) & 0xc0) == 0x80) ++size;
+    const size_t size = ByteOfCodePoint(absl::string_view(all).substr(at), 1);
     at += size;
     return Value::String(all.substr(at - size, size));
   });

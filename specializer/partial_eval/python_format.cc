@@ -335,8 +335,7 @@ absl::StatusOr<std::string> PercentFormat(absl::string_view text, const Value& v
     }
     if (spec.type == 'c' && item.is(ValueKind::kString)) {
       const std::string& one = item.string();
-      const auto starts = std::count_if(one.begin(), one.end(), [](char ch) { return (static_cast<unsigned char>(ch) & 0xc0) != 0x80; });
-      if (starts != 1) return InvalidAt(loc, "TypeError: %c requires int or char");
+      if (CodePoints(one) != 1) return InvalidAt(loc, "TypeError: %c requires int or char");
       out += Pad(spec, "", one, '>');
       continue;
     }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "specializer/partial_eval/generator.h"
 #include "specializer/partial_eval/impl.h"
+#include "specializer/partial_eval/python_text.h"
 #include "specializer/partial_eval/live_dict.h"
 
 namespace tilevm::specializer {
@@ -219,11 +220,7 @@ absl::StatusOr<bool> Evaluator::Impl::Contains(const Value& container, const Val
 
 absl::StatusOr<int64_t> Evaluator::Impl::Length(const Value& value, Loc loc) {
   switch (value.kind()) {
-    case ValueKind::kString: {
-      int64_t length = 0;
-      for (char c : value.string()) length += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-      return length;
-    }
+    case ValueKind::kString: return CodePoints(value.string());
     case ValueKind::kTuple: case ValueKind::kList: return static_cast<int64_t>(value.items().size());
     case ValueKind::kDict: return static_cast<int64_t>(value.As<DictPayload>()->entries.size());
     case ValueKind::kSet: return static_cast<int64_t>(value.As<SetPayload>()->items.size());

@@ -5,7 +5,8 @@
 //   (*launch)->SetPointer("x_ptr", other_x);     // as aligned as the first, of the same device
 //
 // An array that a tensor map cannot describe as it lies may be copied into workspace by each launch; the workspace is the launch's own and grows with what
-// SetInteger asks, so one PreparedLaunch is not for two streams at a time.
+// SetInteger asks, so one PreparedLaunch is not for two streams at a time. The kernel that copies is compiled when Prepare, SetPointer, SetInteger or SetGrid first
+// finds such an array.
 //
 // What the kernel prints or asserts is dropped. Launch allocates nothing, takes no lock and looks nothing up; it may be captured into a CUDA graph. A PreparedLaunch belongs to one thread at a time; it
 // keeps the kernel loaded, not the memory that its pointers name.
