@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "specializer/partial_eval/generator.h"
 #include "specializer/partial_eval/impl.h"
-#include "specializer/partial_eval/python_text.h"
 #include "specializer/partial_eval/live_dict.h"
+#include "specializer/partial_eval/python_text.h"
 
 namespace tilevm::specializer {
 
