@@ -4,7 +4,7 @@
 
 Runs on a machine with a GPU, torch and Triton. The program //bench/gpu:cubins compiles the same kernel files that Triton compiles here; its cubins are
 launched through libcuda on torch's tensors. Each contender is captured into a CUDA graph of launches that walk over several sets of fresh random inputs,
-more than the L2 cache in total. Graphs are replayed in rounds, in an order that rotates; a figure is the median over the rounds, a ratio the median of the
+more than the L2 cache in total. Graphs are replayed in rounds, in an order that rotates and turns round; a figure is the median over the rounds, a ratio the median of the
 rounds' ratios. Answers are compared with float64 on outputs that were filled with NaN before.
 """
 import argparse
@@ -293,7 +293,9 @@ def run_work(work, cubins, folder, rounds, arch, report):
     times = {name: [] for name in graphs}
     order = list(graphs)
     for i in range(rounds):
-        for name in order[i % len(order):] + order[:i % len(order)]:
+        # Who goes before has an influence: under the power cap the follower of a slower one finds a cooler card. So each follows each.
+        turned = order[i // 2 % len(order):] + order[:i // 2 % len(order)]
+        for name in turned[::-1] if i % 2 else turned:
             times[name].append(time_graph(graphs[name], launches))
     row = {"work": work.name, "unit": work.unit, "notes": notes}
     for name, values in times.items():

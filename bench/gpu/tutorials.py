@@ -257,7 +257,7 @@ def works(folder, Work, randn):
         grouped(size, size, size)
     for m in (128, 256, 512, 1024):
         grouped(m, 8192, 8192)
-    for size in (256, 512, 1024, 1536, 2048, 3072, 4096):
+    for size in range(256, 4096 + 1, 128):
         matmul(size)
     for size in (512, 2048, 4096):
         matmul(size, fp8=True)
