@@ -7,6 +7,7 @@
 //   consumer:  wait_full; read address(); release; advance
 #pragma once
 #include "device/copy_async.cuh"
+#include "device/programs.cuh"
 #include "device/wgmma.cuh"
 
 namespace tv {
@@ -23,6 +24,10 @@ TV_DEV void barrier_expect(u32 barrier, u32 bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
 TV_DEV void barrier_arrive(u32 barrier) { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory"); }
+// The same if `on`, without a branch: arithmetic is not moved over branches.
+TV_DEV void barrier_arrive_if(bool on, u32 barrier) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %1, 0;\n@p mbarrier.arrive.shared::cta.b64 _, [%0];\n}" ::"r"(barrier), "r"(static_cast<u32>(on)) : "memory");
+}
 TV_DEV bool barrier_passed(u32 barrier, u32 parity) {
   u32 passed;
   asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}" : "=r"(passed) : "r"(barrier), "r"(parity) : "memory");
@@ -71,11 +76,11 @@ struct Ring {
   // The oldest slot that is held, if more than `Keep` are; by the threads for which `by` holds.
   template <u32 Keep>
   TV_DEV void release(bool by) {
-    if (held > Keep) {
-      if (by) barrier_arrive(barriers + 8 * (Stages + oldest));
-      oldest = oldest + 1 == Stages ? 0 : oldest + 1;
-      --held;
-    }
+    const bool more = held > Keep;
+    barrier_arrive_if(by && more, barriers + 8 * (Stages + oldest));
+    const u32 next = oldest + 1 == Stages ? 0 : oldest + 1;
+    oldest = more ? next : oldest;
+    held -= static_cast<u32>(more);
   }
 };
 
@@ -213,37 +218,6 @@ struct Dealer {
     numbers.advance();
     return program;
   }
-};
-
-// The programs that one CTA runs, one after the other, where there are more than fit the device: from its own number on, in steps of the number of CTAs.
-struct Programs {
-  u32 size[3], index[3];
-  TV_DEV void set(u32 number) {
-    index[0] = number;
-    index[1] = index[2] = 0;
-    if (size[1] * size[2] == 1) return;
-    index[0] = number % size[0];
-    index[1] = number / size[0] % size[1];
-    index[2] = number / size[0] / size[1];
-  }
-  TV_DEV u32 count() const { return size[0] * size[1] * size[2]; }
-};
-
-// Merged programs: a CTA takes Members that follow each other along axis 0 at once. Where the grid ends before the last of them, that one is the grid's last
-// program again, and does not count.
-template <u32 Members>
-struct MergedPrograms {
-  u32 size[3], index[3];
-  bool counts;
-  TV_DEV u32 sets() const { return (size[0] + Members - 1) / Members; }
-  TV_DEV void set(u32 number, u32 member) {
-    const u32 first = number % sets() * Members + member;
-    counts = first < size[0];
-    index[0] = counts ? first : size[0] - 1;
-    index[1] = number / sets() % size[1];
-    index[2] = number / sets() / size[1];
-  }
-  TV_DEV u32 count() const { return sets() * size[1] * size[2]; }
 };
 
 }  // namespace tv

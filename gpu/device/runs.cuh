@@ -33,6 +33,10 @@ TV_DEV int run_place(u32 thread, int r) { return static_cast<int>((L::at(thread,
 template <class L, int Axis>
 TV_DEV constexpr int run_offset(int r) { return static_cast<int>(xor_of(L::reg, L::reg_bits, r) >> L::shift[Axis] & L::mask[Axis]); }
 
+// From register 0 of this thread to register r, in row-major order.
+template <class L>
+TV_DEV u32 run_distance(u32 thread, int r) { return L::disjoint ? xor_of(L::reg, L::reg_bits, r) : L::at(thread, r) - L::at(thread, 0); }
+
 // out[i] = the four bytes that begin `shift` bytes, below 4, behind from[i + From].
 template <int From, int Words, int ElemBytes>
 TV_DEV void shift_words(u32* out, const u32* from, u32 shift) {
@@ -92,27 +96,38 @@ struct RunLoad {
 #pragma unroll
     for (int q = 0; q < runs; ++q) {
       if constexpr (!Aligned) shift_vectors<words, sizeof(T), N>(raw + q * N, shift[q]);
+      turn_off<N - 1>(q, other);
 #pragma unroll
-      for (int n = 0; n < N; ++n) {
-        u32* from = raw[q * N + n];
-        T* to = out + (q * N + n) * V;
-        const int on = count[q] - run_offset<L, Axis>(n * V);
-        if (on < V) {
-          u32 off[words];
-          others(off, other, (q * N + n) * V);
-#pragma unroll
-          for (int i = 0; i < words; ++i) {
-            const int bits = 8 * (on * static_cast<int>(sizeof(T)) - 4 * i);  // of the word that are on
-            const u32 mask = bits_from(bits);  // of those that are off
-            from[i] = (from[i] & ~mask) | (off[i] & mask);
-          }
-        }
-        memcpy(to, from, bytes);
-      }
+      for (int n = 0; n < N; ++n) memcpy(out + (q * N + n) * V, raw[q * N + n], bytes);
     }
   }
 
  private:
+  // Whether the vectors of a thread stand in the order of the run.
+  static TV_DEV constexpr bool rising() {
+    for (int n = 1; n < N; ++n) {
+      if (run_offset<L, Axis>(n * V) < run_offset<L, Axis>((n - 1) * V)) return false;
+    }
+    return true;
+  }
+  // `other` for the elements that are off, from vector n down. Where a vector is whole, so are those before it.
+  template <int n, class Other>
+  TV_DEV void turn_off(int q, Other other) {
+    const int on = count[q] - run_offset<L, Axis>(n * V);
+    if (on >= V && rising()) return;
+    if (on < V) {
+      u32* from = raw[q * N + n];
+      u32 off[words];
+      others(off, other, (q * N + n) * V);
+#pragma unroll
+      for (int i = 0; i < words; ++i) {
+        const int bits = 8 * (on * static_cast<int>(sizeof(T)) - 4 * i);  // of the word that are on
+        const u32 mask = bits_from(bits);  // of those that are off
+        from[i] = (from[i] & ~mask) | (off[i] & mask);
+      }
+    }
+    if constexpr (n > 0) turn_off<n - 1>(q, other);
+  }
   static TV_DEV void others(u32* out, const T* other, int r) { memcpy(out, other + r, bytes); }
   static TV_DEV void others(u32* out, T other, int) {
     T all[4 / sizeof(T)];
@@ -130,16 +145,17 @@ struct RunLoad {
   }
 };
 
-// A tile's vectors in shared memory, in row-major order.
+// A tile's vectors in shared memory, in row-major order, behind a vector of nothing and before another.
 template <int V, class L, class T>
 TV_DEV void run_publish(u32 smem, u32 thread, const T* x) {
   using Vector = typename Word<V * static_cast<int>(sizeof(T))>::type;
+  unsigned char* published = program_memory() + smem + sizeof(Vector) + L::at(thread, 0) * sizeof(T);
   barrier();
 #pragma unroll
   for (int r = 0; r < L::regs; r += V) {
     Vector vector;
     memcpy(&vector, x + r, sizeof(Vector));
-    *reinterpret_cast<Vector*>(program_memory() + smem + L::at(thread, r) * sizeof(T)) = vector;
+    *reinterpret_cast<Vector*>(published + run_distance<L>(thread, r) * sizeof(T)) = vector;
   }
   barrier();
 }
@@ -150,22 +166,20 @@ template <int Axis, int V, int N, int Threads, int Cache, int Evict, class L, cl
 TV_DEV void run_store(u32 smem, u32 thread, int r, T* p, int place, int total) {
   constexpr int bytes = V * static_cast<int>(sizeof(T)), words = bytes / 4;
   using Vector = typename Word<bytes>::type;
-  u32 all = sizeof(T);  // bytes of the tile
-#pragma unroll
-  for (int axis = 0; axis < L::rank; ++axis) all *= L::mask[axis] + 1;
   const u64 address = reinterpret_cast<u64>(p);
   const u32 beyond = static_cast<u32>(address) & (bytes - 1);
   const int before = static_cast<int>(beyond / sizeof(T));  // elements of the granule that come from the vector before
   char* to = reinterpret_cast<char*>(address - beyond);
+  const unsigned char* own = program_memory() + smem + bytes + L::at(thread, r) * static_cast<u32>(sizeof(T));
   // The granule lies in two vectors of the shared memory, as it would in memory.
-  const u32 at = L::at(thread, r) * static_cast<u32>(sizeof(T)), start = at - (beyond == 0 ? 0 : bytes);
+  const unsigned char* from = own - (beyond == 0 ? 0 : bytes);
   u32 raw[N][2 * words];
 #pragma unroll
   for (int n = 0; n < N; ++n) {
-    const u32 from = start + run_offset<L, Axis>(n * V) * static_cast<u32>(sizeof(T));
-    Vector vector = *reinterpret_cast<const Vector*>(program_memory() + smem + (from & (all - 1)));
+    const unsigned char* granule = from + run_offset<L, Axis>(n * V) * static_cast<int>(sizeof(T));
+    Vector vector = *reinterpret_cast<const Vector*>(granule);
     memcpy(raw[n], &vector, bytes);
-    vector = *reinterpret_cast<const Vector*>(program_memory() + smem + ((from + bytes) & (all - 1)));
+    vector = *reinterpret_cast<const Vector*>(granule + bytes);
     memcpy(raw[n] + words, &vector, bytes);
   }
   shift_vectors<words, sizeof(T), N>(raw, (0 - beyond) & (bytes - 1));
@@ -175,21 +189,28 @@ TV_DEV void run_store(u32 smem, u32 thread, int r, T* p, int place, int total) {
     const int ahead = run_offset<L, Axis>(n * V);
     Vector vector;
     memcpy(&vector, raw[n], bytes);
-    store_word<bytes, Cache, Evict>(to + ahead * sizeof(T), vector, granule + ahead >= 0 && granule + ahead <= total - V);
+    store_word<bytes, Cache, Evict>(to + ahead * sizeof(T), vector, (ahead >= V || granule + ahead >= 0) && granule <= total - V - ahead);
   }
-  // What lies before the first whole granule and behind the last.
-  const int head = before == 0 ? 0 : V - before, tail = total - ((total + before) & (V - 1));
-  const T* published = reinterpret_cast<const T*>(program_memory() + smem + at) - place;
+  // What lies before the first whole granule and behind the last: single elements, each by a thread of its own if there are as many.
+  const int head = -before & (V - 1), tail = total - ((total + before) & (V - 1)), mine = place / V;
+  const T* published = reinterpret_cast<const T*>(own) - place;
   T* first = p - place;
+  auto single = [&](int e, bool on) {
+    T x[1];
+    if (on) x[0] = published[e];
+    store_vector<1, Cache, Evict>(first + e, x, on);
+  };
+  if constexpr (Threads >= 2 * V) {
+    const bool in_head = mine < V;
+    const int e = in_head ? mine : mine < 2 * V ? mine - V + tail : total;
+    single(e, (e < head) == in_head && e < total);
+  } else {
 #pragma unroll
-  for (int i = 0; i < V; i += Threads) {
-    const int e = place / V + i, behind = tail + e;
-    const bool writes_head = e < head && e < total, writes_tail = e < V && behind >= head && behind < total;
-    T x[2];
-    if (writes_head) x[0] = published[e];
-    if (writes_tail) x[1] = published[behind];
-    store_vector<1, Cache, Evict>(first + e, x, writes_head);
-    store_vector<1, Cache, Evict>(first + behind, x + 1, writes_tail);
+    for (int i = 0; i < V; i += Threads) {
+      const int e = mine + i, behind = tail + e;
+      single(e, e < head && e < total);
+      single(behind, e < V && behind >= head && behind < total);
+    }
   }
 }
 

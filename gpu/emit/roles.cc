@@ -55,12 +55,14 @@ absl::Status Printer::PrintRoles() {
   const size_t prefetches = body_.size();
   Line("__syncthreads();");
   if (options_.begins_early) Line("wait_for_kernel_before<true>();");
-  if (Merged()) Line("MergedPrograms<", roles().programs, "> programs{{grid_x, grid_y, grid_z}, {0, 0, 0}, false};");
+  if (Merged()) Line("MergedPrograms<", roles().programs, "> programs{{{grid_x, grid_y, grid_z}, {0, 0, 0}}, false, 0};");
   else if (roles().persistent) Line("Programs programs{{grid_x, grid_y, grid_z}, {0, 0, 0}};");
   const std::string one = roles().by_threads ? "" : absl::StrCat("if (threadIdx.x == ", consumers, ") ");
   auto each_program = [&](bool produces, const char* member) {
     const std::string more = produces ? one : "";
-    const std::string set = absl::StrCat("  programs.set(program", Merged() ? member : "", ");");
+    const int reversed = options_.schedule->order.reversed;
+    const std::string order = roles().dealt && reversed >= 0 ? absl::StrCat("_by_length<", reversed, ">") : "";
+    const std::string set = absl::StrCat("  programs.set", order, "(program", Merged() ? member : "", ");");
     if (roles().dealt && !produces) {
       Line("for (u32 program = dealer.take(); program < programs.count(); program = dealer.take()) {");
       Line(set);
@@ -141,7 +143,7 @@ void Printer::PrintEachMember(const std::vector<ir::ValueId>& needed, const std:
   Line("#pragma unroll 1");
   Line("for (u32 other = 0; other < ", roles().programs, "; ++other) {");
   Line("  auto others = programs;");
-  Line("  others.set(program, other);");
+  Line("  others.choose(other);");
   Line("  const auto& programs = others;");
   ++depth_;
   for (const ir::Op& op : kernel().body.ops) {

@@ -94,7 +94,9 @@ void Printer::PrintRunGroup(const Group& group) {
                                     : IsUniform(other) ? Register(other, none) : absl::StrCat("static_cast<const ", type, "*>(", Name(other), ".v)");
       takes.push_back(absl::StrCat(variable, ".take(", Name(result), ".v, ", otherwise, ");"));
     } else if (!access.run.aligned) {
-      scratch = UseShared(TypeOf(op->operands[1]).elem_count() * isa::StorageBytes(TypeOf(op->operands[1]).elem));
+      // A vector's room before the tile and one behind it: run_store reads both neighbours of each.
+      const isa::Type& type = TypeOf(op->operands[1]);
+      scratch = UseShared((type.elem_count() + 2 * access.vector) * isa::StorageBytes(type.elem));
       Line("run_publish<", access.vector, ", ", name, ">(", scratch, ", ", thread, ", ", Name(op->operands[1]), ".v);");
     }
   }

@@ -2,18 +2,13 @@
 // whether it is one that the mask allows.
 #pragma once
 
-#include <cstdint>
 #include <cstring>
 #include <type_traits>
 
-#define TV_DEV inline
+#include "device/types.cuh"
 
 namespace tv {
 
-using u8 = uint8_t;
-using u16 = uint16_t;
-using u32 = uint32_t;
-using u64 = uint64_t;
 using std::memcpy;
 
 template <class T> using unsigned_t = std::make_unsigned_t<T>;
