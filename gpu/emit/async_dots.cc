@@ -182,6 +182,23 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
   ++depth_;
   ++loops_;
   const size_t scope = materialised_.size();
+  // f32 to 16 bits: the fragments' words at once.
+  const ir::Op* cast = delay.packing.size() == 1 ? def_[delay.packing[0]] : nullptr;
+  const isa::DType to = TypeOf(second.operands[0]).elem.dtype;
+  const bool narrows = cast != nullptr && TypeOf(cast->operands[0]).elem.dtype == isa::DType::kF32 && (to == isa::DType::kF16 || to == isa::DType::kBF16) &&
+                       cast->StringAttr("rounding") != "rtz";
+  bool waited = false;
+  auto wait_behind = [&](int64_t computed) {
+    Line("hold(", Name(cast->operands[0]), ".v[", computed - 1, "]);");
+    end_second(false);
+    waited = true;
+  };
+  // Where two warpgroups take turns, the second product is waited for when a quarter of its next operand is computed: the rest is packed as it is made, and its
+  // slot is refilled earlier. With more of them, or no turns, it would be waited for too early.
+  if (narrows && turns && roles().groups == 2) {
+    const int64_t quarter = LayoutOf(cast->operands[0]).register_count() / 4;
+    interlude_ = {cast->operands[0], quarter, [&wait_behind, quarter] { wait_behind(quarter); }};
+  }
   // The body between the dots.
   const std::set<ir::ValueId> late(delay.late.begin(), delay.late.end()), packing(delay.packing.begin(), delay.packing.end());
   scratch_state_ = ScratchState::kUnknown;
@@ -204,13 +221,10 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
     values.push_back(body.ops.back().operands[i]);
     Materialise(values.back());
   }
-  // f32 to 16 bits: the fragments' words at once.
-  const ir::Op* cast = delay.packing.size() == 1 ? def_[delay.packing[0]] : nullptr;
-  const isa::DType to = TypeOf(second.operands[0]).elem.dtype;
-  const bool pairs = cast != nullptr && TypeOf(cast->operands[0]).elem.dtype == isa::DType::kF32 && (to == isa::DType::kF16 || to == isa::DType::kBF16) &&
-                     cast->StringAttr("rounding") != "rtz" && lazy_[cast->operands[0]] == nullptr;
-  if (pairs) Line("hold(", Name(cast->operands[0]), ".v[", LayoutOf(cast->operands[0]).register_count() - 1, "]);");
-  end_second(false);
+  interlude_ = {};
+  const bool pairs = narrows && lazy_[cast->operands[0]] == nullptr;
+  if (pairs && !waited) wait_behind(LayoutOf(cast->operands[0]).register_count());
+  if (!waited) end_second(false);
   // The sum is rescaled under the next first product, unless what it takes is about to change.
   const bool at_once = LateNeedsOldValues(delay, body);
   if (at_once) PrintLate(delay);

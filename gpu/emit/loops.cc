@@ -15,6 +15,7 @@
 // expand_dims). They are printed where a loop wants a register of them, in a load or store for the first register of each access only. An op that
 // is printed otherwise asks for its operands as variables first (Materialise), which then live to the end of the enclosing C++ block.
 #include <algorithm>
+#include <utility>
 
 #include "gpu/emit/printer.h"
 #include "specializer/passes/rewriter.h"
@@ -284,10 +285,10 @@ void Printer::Materialise(ir::ValueId id) {
   materialised_.push_back({id, op});
 }
 
-void Printer::OpenRegisterLoop(int64_t registers, int64_t step) {
+void Printer::OpenRegisterLoop(int64_t registers, int64_t step, int64_t from) {
   // More elements than a thread has registers lie in its local memory whatever the loop is: unrolling it whole would only cost time.
   Line(registers > 256 ? "#pragma unroll 4" : "#pragma unroll");
-  Line("for (int r = 0; r < ", registers, "; r += ", step, ") {");
+  Line("for (int r = ", from, "; r < ", registers, "; r += ", step, ") {");
   ++depth_;
   step_ = step;
   of_runs_.clear();
@@ -376,6 +377,13 @@ void Printer::Flush() {
       Line(QuotientsOf(id, by, &looked.looks), " ", looked.name, ";");
     }
   }
+  if (divisions.empty() && group.kind == GroupKind::kCompute && interlude_.print != nullptr && kept.count(interlude_.value) != 0) {
+    const std::function<void()> print = std::exchange(interlude_.print, nullptr);
+    PrintRegisters(group, kept, 0, interlude_.after);
+    print();
+    PrintRegisters(group, kept, interlude_.after, at().layouts[group.layout].register_count());
+    return;
+  }
   if (divisions.empty()) {
     PrintGroup(group, kept);
     return;
@@ -417,8 +425,12 @@ void Printer::Flush() {
 }
 
 void Printer::PrintGroup(const Group& group, const std::set<ir::ValueId>& kept) {
+  PrintRegisters(group, kept, 0, at().layouts[group.layout].register_count());
+}
+
+void Printer::PrintRegisters(const Group& group, const std::set<ir::ValueId>& kept, int64_t from, int64_t to) {
   std::map<ir::ValueId, std::string> locals;
-  OpenRegisterLoop(at().layouts[group.layout].register_count(), group.vector);
+  OpenRegisterLoop(to, group.vector, from);
   for (const ir::Op* op : group.ops) {
     if (group.kind == GroupKind::kLoad) {
       const ir::ValueId result = op->results[0], mask = op->operand(1), other = op->operand(2);

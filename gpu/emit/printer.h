@@ -98,10 +98,11 @@ class Printer {
   bool IsLoadedNarrow(ir::ValueId id) const;
   void NameWide(ir::ValueId id);
   void ForgetWide();
-  void OpenRegisterLoop(int64_t registers, int64_t step);
+  void OpenRegisterLoop(int64_t registers, int64_t step, int64_t from = 0);
   void CloseRegisterLoop();
   void AddToGroup(const ir::Op& op, GroupKind kind, ir::ValueId tile, int64_t vector);
   void PrintGroup(const Group& group, const std::set<ir::ValueId>& kept);
+  void PrintRegisters(const Group& group, const std::set<ir::ValueId>& kept, int64_t from, int64_t to);
   void Flush();                                           // prints the loop of the group, if there is one
 
   // --- runs.cc ---
@@ -302,6 +303,11 @@ class Printer {
   std::vector<bool> was_lazy_;                            // its variable, if any, may be constant
   std::vector<std::pair<ir::ValueId, const ir::Op*>> materialised_;
   Group group_;
+  struct {
+    ir::ValueId value = ir::kNoValue;
+    int64_t after = 0;
+    std::function<void()> print;                          // null once it is printed
+  } interlude_;                                           // what stands in the middle of the loop that makes `value`, when `after` of its registers are made
   std::string index_ = "r";                               // the register that a register loop is at, as text
   int64_t step_ = 1;                                      // of the register loop being printed
   std::map<uint32_t, std::map<ir::ValueId, std::string>> of_runs_;                // variables that hold for registers that differ in these bits
