@@ -1,6 +1,6 @@
 """Times kernels of tilevm beside Triton's and the vendor's libraries, in one process, and checks the answers.
 
-    python3 bench/gpu/compare.py --cubins PATH/TO/cubins [--tutorials FOLDER] [--only REGEX] [--rounds 9] [--out FILE]
+    python3 bench/gpu/compare.py --cubins PATH/TO/cubins [--tutorials FOLDER] [--only REGEX] [--rounds 9] [--cache FOLDER] [--out FILE]
 
 Runs on a machine with a GPU, torch and Triton. The program //bench/gpu:cubins compiles the same kernel files that Triton compiles here; its cubins are
 launched through libcuda on torch's tensors. Each contender is captured into a CUDA graph of launches that walk over several sets of fresh random inputs,
@@ -28,7 +28,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 DTYPES = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.int32: "i32", torch.int64: "i64", torch.int8: "i8",
           torch.float8_e4m3fn: "f8e4m3", torch.float8_e5m2: "f8e5m2"}
-TRY_WARPS = []
+TRY_WARPS, TRY_PARTS = [], [0]
+CACHE = []
 cuda = ctypes.CDLL("libcuda.so.1")
 
 
@@ -116,7 +117,9 @@ class Cubin:
             else:
                 values.append(ctypes.c_int64(arg) if abs(arg) >= 2**31 else ctypes.c_int32(arg))
         grid = list(grid) + [1] * (3 - len(grid))
-        grid[0] *= self.entry["parts"]
+        parts = self.entry["parts"]
+        if not self.entry["tail"]:
+            grid[0] *= parts
         pointers = [ctypes.addressof(v) for v in values]
         stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
         maps = []
@@ -130,7 +133,7 @@ class Cubin:
             programs = [ctypes.c_uint32(extent) for extent in grid]
             pointers += [ctypes.addressof(extent) for extent in programs]
             grid[0] = -(-grid[0] // self.entry["programs"])
-            grid = [min(math.prod(grid), self.at_once), 1, 1]
+            grid = [min(math.prod(grid) * (parts if self.entry["tail"] else 1), self.at_once), 1, 1]
             deal = ctypes.c_uint32(0)
             if self.entry["dealt"]:
                 pointers.append(ctypes.addressof(deal))
@@ -222,6 +225,8 @@ def run_work(work, cubins, folder, rounds, arch, report):
     configs = work.configs
     if TRY_WARPS and len(configs) == 1:
         configs = [{**configs[0], "num_warps": w} for w in TRY_WARPS]
+    if TRY_PARTS != [0]:
+        configs = [{**config, "parts": parts} for config in configs for parts in TRY_PARTS]
     for number, config in enumerate(configs):
         values = work.args(first, config)
         params = base.params
@@ -234,7 +239,8 @@ def run_work(work, cubins, folder, rounds, arch, report):
         os.mkdir(place)
         with open(os.path.join(place, "spec.json"), "w") as file:
             json.dump([entry], file)
-        builds.append(subprocess.Popen([cubins, "--text", f"--arch={arch}", os.path.join(place, "spec.json"), place], stdout=subprocess.PIPE, text=True))
+        options = [f"--arch={arch}", f"--parts={configs[number].get('parts', 0)}", *(f"--cache={cache}" for cache in CACHE)]
+        builds.append(subprocess.Popen([cubins, "--text", *options, os.path.join(place, "spec.json"), place], stdout=subprocess.PIPE, text=True))
     for number, build in enumerate(builds):
         print(build.communicate()[0], end="", flush=True)
         with open(os.path.join(folder, str(number), "manifest.json")) as file:
@@ -265,7 +271,7 @@ def run_work(work, cubins, folder, rounds, arch, report):
         graph = graph_of(ours, sets, len(sets))
         took = min(time_graph(graph, len(sets)) for _ in range(5))
         if len(entries) > 1:
-            notes.append(f"{config}: {took:.1f} us")
+            notes.append(f"{took:.2f} us: {config}" + (f"{', the last wave' if info['tail'] else ''} in {info['parts']} parts" if info["parts"] > 1 else ""))
         if best is None or took < best[0]:
             best = (took, ours, error, info)
     if best is not None:
@@ -283,6 +289,8 @@ def run_work(work, cubins, folder, rounds, arch, report):
         error = error_of(out, expected)
         if not error <= tolerance:
             notes.append(f"Triton: error {error:.2e}")
+        if getattr(kernel, "best_config", None) is not None:
+            notes.append(f"Triton's choice: {kernel.best_config}")
         contenders["triton"] = theirs
     contenders.update(work.peers)
     graphs = {}
@@ -537,6 +545,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--out", default="")
     parser.add_argument("--warps", default="", help="4,8,16: try these for our side's num_warps, to see what the choice costs")
+    parser.add_argument("--parts", default="", help="1,2,4: try each of our configurations in so many parts (-4: the last wave alone), to see what the choice costs")
+    parser.add_argument("--cache", default="", help="a folder where the program finds what it compiled before")
     options = parser.parse_args()
     torch.manual_seed(1)
     torch.backends.cuda.matmul.allow_tf32 = False
@@ -544,6 +554,11 @@ def main():
     arch = f"sm_{major}{minor}" + ("a" if major >= 9 else "")
     report = []
     TRY_WARPS.extend(int(w) for w in options.warps.split(",") if w)
+    if options.parts:
+        TRY_PARTS[:] = [int(parts) for parts in options.parts.split(",")]
+    if options.cache:
+        os.makedirs(options.cache, exist_ok=True)
+        CACHE.append(os.path.abspath(options.cache))
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, Triton {triton.__version__}, {options.rounds} rounds", flush=True)
     chosen = [work for work in (tutorials.works(options.tutorials, Work, randn) if options.tutorials else works()) if re.search(options.only, work.name)]
     if options.compile_only:

@@ -1,6 +1,6 @@
 // Writes cubins of kernels in Triton files, with what a launcher has to know of each: compare.py loads them beside Triton's own.
 //
-//   cubins [--arch=sm_90a] [--multiprocessors=N] [--repeat=N] [--text] SPEC.json FOLDER
+//   cubins [--arch=sm_90a] [--multiprocessors=N] [--parts=N] [--repeat=N] [--text] [--cache=FOLDER] SPEC.json FOLDER
 //
 // SPEC.json is a list of {"name", "file", "kernel", "num_warps", "num_stages", "grid", "args"}; args stand for the parameters in order:
 //   {"pointer": "f16", "aligned": true}   {"int": 4096}   {"float": 0.5}   {"const": 128} (or true, "text", null)   {"dtype": "f16"}
@@ -8,15 +8,20 @@
 // of a variant whose products the assembler lets wait) and manifest.json: {"name": {"entry", "cubin", "threads", "smem", "params": [index of the argument], "maps",
 // "persistent", "registers", "spill", "ms"}}; a kernel that could not be built has "error" alone. "maps" are the fields of its tensor maps for these arguments:
 // {"param": place in params, "offset": bytes from there, "dtype", "extents", "strides", "box", "swizzle"}, numbers as cuTensorMapEncodeTiled takes them. With
-// --repeat each is compiled N times without NVRTC's cache and "ms" holds the medians (nvrtc_cpu is processor time, which other programs do not stretch).
+// --repeat each is compiled N times without NVRTC's cache and "ms" holds the medians (nvrtc_cpu is processor time, which other programs do not stretch). With
+// --cache a text that was compiled before is not compiled again. --parts=N: every program in N parts, of -N
+// those of the last wave, to see what the choice costs.
 #include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include <unistd.h>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
@@ -45,6 +50,8 @@ struct Settings {
   std::string arch = "sm_90a", folder;
   int repeat = 1;
   int multiprocessors = 132;  // small grids are split for so many
+  int parts = 0;              // 0: as the launcher would choose
+  std::string cache;          // a folder; none if empty
   bool text = false;
 };
 
@@ -117,6 +124,26 @@ json MapsOf(const std::vector<launch::MapFields>& maps, const std::vector<uint64
   return out;
 }
 
+// As Nvrtc::Compile; of a result in the cache only what ReadLog finds and the cubin are known.
+absl::StatusOr<CompileResult> Compile(const Nvrtc& nvrtc, const Settings& settings, const CompileRequest& request) {
+  if (settings.cache.empty()) return nvrtc.Compile(request);
+  const std::string path = absl::StrCat(settings.cache, "/", absl::Hex(std::hash<std::string>()(request.source), absl::kZeroPad16), ".", settings.arch);
+  std::stringstream bytes;
+  if (std::ifstream file(path, std::ios::binary); file && bytes << file.rdbuf()) {
+    CompileResult known;
+    const std::string text = bytes.str();
+    known.log = text.substr(0, text.find('\0'));
+    known.cubin = text.substr(known.log.size() + 1);
+    ReadLog(known);
+    return known;
+  }
+  TILEVM_ASSIGN_OR_RETURN(CompileResult result, nvrtc.Compile(request));
+  const std::string temporary = absl::StrCat(path, ".", getpid());
+  std::ofstream(temporary, std::ios::binary) << result.log.substr(0, result.log.find('\0')) << '\0' << result.cubin;
+  std::rename(temporary.c_str(), path.c_str());
+  return result;
+}
+
 absl::StatusOr<json> Build(const Nvrtc& nvrtc, const Settings& settings, const json& item) {
   const std::string path = item.at("file"), name = item.at("name");
   TILEVM_ASSIGN_OR_RETURN(std::string source, triton::LoadFromDisk(path));
@@ -158,7 +185,7 @@ absl::StatusOr<json> Build(const Nvrtc& nvrtc, const Settings& settings, const j
       request.own_cache = false;
       emit_ms += lap();
       const std::clock_t ticks = std::clock();
-      TILEVM_ASSIGN_OR_RETURN(CompileResult result, nvrtc.Compile(request));
+      TILEVM_ASSIGN_OR_RETURN(CompileResult result, Compile(nvrtc, settings, request));
       compile_ms += lap();
       cpu_ms += 1e3 * static_cast<double>(std::clock() - ticks) / CLOCKS_PER_SEC;
       // Products that the assembler does one after the other, and registers that setmaxnreg cannot move.
@@ -166,7 +193,11 @@ absl::StatusOr<json> Build(const Nvrtc& nvrtc, const Settings& settings, const j
       if (i == 0 && settings.text && absl::StrContains(result.log, "(C75")) std::ofstream(absl::StrCat(settings.folder, "/", name, ".slow.cu")) << text.text;
       return Made(std::move(text), std::move(result));
     };
-    auto generate = [&](const GenerateOptions& options) { return GenerateFor(kernel, target, options, values, grid, true, settings.multiprocessors); };
+    auto generate = [&](GenerateOptions options) {
+      if (settings.parts != 0) options.promises.parts = std::abs(settings.parts);
+      options.promises.tail = settings.parts < 0;
+      return GenerateFor(kernel, target, options, values, grid, true, settings.parts != 0 ? 0 : settings.multiprocessors);
+    };
     TILEVM_ASSIGN_OR_RETURN(Made made, (BestVariant<Made>({}, generate, to_cubin, [](const Made& m) { return BadnessOf(m.second.spill_bytes, m.second.serialised); })));
     const auto& [emitted, compiled] = made;
     compile.push_back(compile_ms);
@@ -175,7 +206,7 @@ absl::StatusOr<json> Build(const Nvrtc& nvrtc, const Settings& settings, const j
     if (settings.text) std::ofstream(absl::StrCat(settings.folder, "/", name, ".cu")) << emitted.text;
     std::ofstream(absl::StrCat(settings.folder, "/", name, ".cubin"), std::ios::binary) << compiled.cubin;
     out = {{"entry", emitted.entry}, {"cubin", name + ".cubin"}, {"threads", emitted.threads}, {"smem", emitted.smem_bytes}, {"registers", compiled.registers},
-           {"spill", compiled.spill_bytes}, {"persistent", emitted.persistent}, {"parts", emitted.parts},
+           {"spill", compiled.spill_bytes}, {"persistent", emitted.persistent}, {"parts", emitted.parts}, {"tail", emitted.tail},
            {"programs", emitted.programs}, {"dealt", emitted.dealt}, {"packed", emitted.packed}, {"begins_early", emitted.begins_early}};
     out["maps"] = MapsOf(EvaluateSlice(emitted, kernel, values, grid, RangesOf(kernel, values, grid)).maps, values);
     out["params"] = json::array();
@@ -201,12 +232,12 @@ int Main(const Settings& settings, const std::string& spec_path) {
   CompileRequest warm;
   warm.source = "extern \"C\" __global__ void warm() {}";
   warm.arch = settings.arch;
-  (void)(*nvrtc)->Compile(warm);
+  if (settings.cache.empty()) (void)(*nvrtc)->Compile(warm);
   CompileRequest repack;
   repack.source = RepackText().text;
   repack.headers = DeviceHeaderTexts();
   repack.arch = settings.arch;
-  if (auto compiled = (*nvrtc)->Compile(repack); compiled.ok()) std::ofstream(settings.folder + "/repack.cubin", std::ios::binary) << compiled->cubin;
+  if (auto compiled = Compile(**nvrtc, settings, repack); compiled.ok()) std::ofstream(settings.folder + "/repack.cubin", std::ios::binary) << compiled->cubin;
   else std::printf("repack: %s\n", std::string(compiled.status().message()).c_str());
   json manifest;
   for (const json& item : spec) {
@@ -241,6 +272,10 @@ int main(int argc, char** argv) {
       if (!absl::SimpleAtoi(arg, &settings.repeat) || settings.repeat < 1) settings.repeat = 1;
     } else if (absl::ConsumePrefix(&arg, "--multiprocessors=")) {
       if (!absl::SimpleAtoi(arg, &settings.multiprocessors)) settings.multiprocessors = 0;
+    } else if (absl::ConsumePrefix(&arg, "--parts=")) {
+      if (!absl::SimpleAtoi(arg, &settings.parts)) settings.parts = 0;
+    } else if (absl::ConsumePrefix(&arg, "--cache=")) {
+      settings.cache = std::string(arg);
     } else if (arg == "--text") {
       settings.text = true;
     } else {
@@ -248,7 +283,7 @@ int main(int argc, char** argv) {
     }
   }
   if (names.size() != 2) {
-    std::fprintf(stderr, "cubins [--arch=sm_90a] [--multiprocessors=N] [--repeat=N] [--text] SPEC.json FOLDER\n");
+    std::fprintf(stderr, "cubins [--arch=sm_90a] [--multiprocessors=N] [--parts=N] [--repeat=N] [--text] [--cache=FOLDER] SPEC.json FOLDER\n");
     return 2;
   }
   settings.folder = names[1];

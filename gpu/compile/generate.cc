@@ -269,13 +269,17 @@ absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& t
 
 absl::StatusOr<Emitted> Generate(const ir::Kernel& kernel, const Target& target, const GenerateOptions& options) {
   if (options.promises.parts > 1) {
-    const std::optional<ir::Kernel> split = pipeline::SplitTiles(kernel, options.promises.parts, options.promises.no_alias);
+    const bool tail = options.promises.tail;
+    const std::optional<ir::Kernel> split = (tail ? pipeline::SplitTail : pipeline::SplitTiles)(kernel, options.promises.parts, options.promises.no_alias);
     if (!split.has_value()) return absl::UnimplementedError(absl::StrCat("kernel ", kernel.name, " cannot be split into ", options.promises.parts, " parts"));
     GenerateOptions whole = options;
     whole.promises.parts = 1;
-    whole.few_programs = true;
+    whole.promises.tail = false;
+    if (tail) whole.promises.many = whole.threads = false;
+    else whole.few_programs = true;
     TILEVM_ASSIGN_OR_RETURN(Emitted emitted, Generate(*split, target, whole));
     if (!emitted.persistent) return absl::UnimplementedError(absl::StrCat("kernel ", kernel.name, " in parts has no roles"));
+    emitted.tail = tail;
     emitted.parts = options.promises.parts;
     emitted.split = std::make_shared<ir::Kernel>(*split);
     return emitted;

@@ -18,24 +18,13 @@ struct Promises {
   bool no_alias = true;      // no buffer that the kernel writes overlaps another buffer of the launch
   bool trust_signs = true;   // dividends of % and // are not negative, as Triton assumes (specializer/analysis/axis_facts.h)
   bool loops_run = true;     // loops with boxes go round at least once (gpu/emit/emit.h: Emitted::runs)
-  int parts = 1;             // programs for each program of the grid (specializer/pipeline/split_tiles.h); kUnimplemented if the kernel cannot be split
+  int parts = 1;             // programs for each program of the grid (gpu/compile/divide.h); kUnimplemented if the kernel cannot be split
+  bool tail = false;         // only for those of the last wave
   bool many = true;          // the grid has programs enough for CTAs that run several side by side (specializer/pipeline/roles.h: merged programs; gpu/compile/packing.h)
   bool boxes = true;         // the checks of Emitted::slice hold, so that tensor maps may be used (specializer/analysis/boxes.h)
   bool turn = true;          // operands that the tensor cores want in the other order are worth a copy before the launch (specializer/launch/slice.h: turned)
   bool box_stores = true;    // also by stores; without, an array that is not aligned can be written beside maps of others
 };
-
-// Into how many a program is split where a grid has fewer programs than the GPU runs at once; 1: it is not.
-inline int PartsFor(const std::array<int64_t, 3>& grid, int multiprocessors) {
-  int64_t programs = 1;
-  for (int64_t extent : grid) {
-    if (extent < 1 || extent > multiprocessors) return 1;
-    programs *= extent;
-  }
-  int parts = 1;
-  while (parts < 8 && programs * parts * 2 <= multiprocessors) parts *= 2;
-  return parts;
-}
 
 // Whether a grid is worth merging so many neighbours along axis 0: alone, two fit a multiprocessor; and at most a quarter of the places may be without one.
 inline bool WorthMerging(const std::array<int64_t, 3>& grid, int merged, int multiprocessors) {

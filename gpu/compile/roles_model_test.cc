@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <map>
+#include <optional>
 #include <random>
 #include <tuple>
 
@@ -14,6 +15,7 @@
 #include "isa/eval.h"
 #include "specializer/passes/passes.h"
 #include "specializer/pipeline/roles_model.h"
+#include "specializer/pipeline/split_tiles.h"
 #include "tests/example_kernels.h"
 #include "vm/interp/interp.h"
 
@@ -28,20 +30,24 @@ struct Launch {
   std::array<int64_t, 3> grid = {1, 1, 1};
 };
 
-void ExpectSameBits(const ir::Kernel& kernel, const Launch& launch, int programs, int64_t ctas) {
+// tail: the last programs are shared so.
+void ExpectSameBits(const ir::Kernel& kernel, const Launch& launch, int programs, int64_t ctas, int tail = 1) {
   const Target target = *TargetOf("sm_90a");
-  absl::StatusOr<layout::LayoutKernel> laid_out = LayOut(kernel, target, {});
+  const std::optional<ir::Kernel> shared = tail > 1 ? pipeline::SplitTail(kernel, tail, true) : kernel;
+  ASSERT_TRUE(shared.has_value());
+  absl::StatusOr<layout::LayoutKernel> laid_out = LayOut(*shared, target, {});
   ASSERT_TRUE(laid_out.ok()) << laid_out.status();
   const pipeline::Schedule schedule = Plan(*laid_out, target, {});
   ASSERT_GT(schedule.roles.groups, 0) << schedule.why_no_roles;
   ASSERT_EQ(schedule.roles.programs, programs);
+  ASSERT_EQ(schedule.roles.tail_parts, tail);
   const absl::StatusOr<pipeline::RolesModel> model = pipeline::ModelRoles(*laid_out, schedule, launch.grid, ctas);
   ASSERT_TRUE(model.ok()) << model.status();
   ASSERT_TRUE(ir::Verify(model->kernel).ok()) << ir::Verify(model->kernel);
 
   std::vector<std::vector<uint8_t>> outputs;
   for (const bool modelled : {false, true}) {
-    const ir::Kernel* const run = modelled ? &model->kernel : &laid_out->kernel;
+    const ir::Kernel* const run = modelled ? &model->kernel : tail > 1 ? &kernel : &laid_out->kernel;
     std::mt19937 random(7);
     std::vector<std::vector<uint8_t>> memory;
     std::vector<vm::Buffer> buffers;
@@ -171,7 +177,38 @@ TEST(RolesModel, MatmulWithMoreProgramsThanBlocks) {
   launch.elements = 272 * 272;
   launch.grid = {9, 1, 1};
   for (const char* name : {"M", "N", "K", "stride_am", "stride_bk", "stride_cm"}) launch.ints[name] = 272;
-  ExpectSameBits(PassedKernel(example, tests::CompileExample(example), 8), launch, 1, 2);
+  const ir::Kernel kernel = PassedKernel(example, tests::CompileExample(example), 8);
+  ExpectSameBits(kernel, launch, 1, 2);
+  // Seven whole programs and two in halves; then none whole, and all.
+  ExpectSameBits(kernel, launch, 1, 7, 2);
+  ExpectSameBits(kernel, launch, 1, 18, 2);
+  ExpectSameBits(kernel, launch, 1, 3, 2);
+}
+
+TEST(RolesModel, SharedTailOfAGridOfTwoAxes) {
+  const absl::StatusOr<isa::Module> module = triton::CompileTriton(R"(import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    i = tl.program_id(1) * BM + tl.arange(0, BM)
+    j = (tl.num_programs(0) - 1 - tl.program_id(0)) * BN + tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    acc = tl.zeros([BM, BN], tl.float32)
+    for start in range(0, K, BK):
+        ta = tl.load(a + i[:, None] * K + (start + k)[None, :])
+        tb = tl.load(b + (start + k)[:, None] * N + j[None, :])
+        acc = tl.dot(ta, tb, acc)
+    tl.store(c + i[:, None] * N + j[None, :], acc)
+)",
+                                                                    "two_axes.py");
+  ASSERT_TRUE(module.ok()) << module.status();
+  Launch launch;
+  launch.elements = 192 * 512;
+  launch.grid = {2, 3, 1};
+  launch.ints = {{"N", 512}, {"K", 128}};
+  ExpectSameBits(PassedKernel({"", "kernel", "*f16/16 *f16/16 *f32/16 i32/16 i32/16 =64 =256 =64"}, *module, 4), launch, 1, 4, 4);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "frontends/triton/compile.h"
+#include "gpu/compile/divide.h"
 #include "gpu/compile/fallback.h"
 #include "gpu/compile/generate.h"
 #include "gpu/compile/passed_kernel.h"
@@ -469,6 +470,36 @@ TEST(BestVariant, ProgramsAreMergedWhereTheGridFillsThePlaces) {
   EXPECT_FALSE(WorthMerging({4, 66, 1}, 4, kMultiprocessors));  // two for each multiprocessor
 }
 
+TEST(Divide, PartsSuitTheMultiprocessors) {
+  const ir::Kernel kernel = KernelOf(kMatmul, 8);
+  Emitted whole;
+  whole.persistent = true;
+  const auto divisions = [&](int64_t x, int64_t y = 1) { return DivisionsFor(kernel, whole, {x, y, 1}, 132); };
+  using All = std::vector<Division>;
+  // Few programs: as many parts as are one wave.
+  EXPECT_EQ(divisions(16), (All{{8, false}, {4, false}, {2, false}}));
+  EXPECT_EQ(divisions(33, 2), (All{{2, false}}));
+  EXPECT_EQ(divisions(67), All());
+  // One wave, and two that are full.
+  for (int64_t programs : {0, 120, 132, 264}) EXPECT_EQ(divisions(programs), All()) << programs;
+  // 12 or 58 programs over; of 68 the halves are more than a wave.
+  EXPECT_DOUBLE_EQ(PartCost(kernel, 2), 0.5);
+  EXPECT_DOUBLE_EQ(PartCost(kernel, 4), 0.375);
+  EXPECT_EQ(divisions(144), (All{{8, true}, {4, true}, {2, true}}));
+  EXPECT_EQ(divisions(190), (All{{2, true}, {4, true}}));
+  EXPECT_EQ(divisions(200), All());
+  EXPECT_EQ(divisions(132 * 20 + 12), All()) << "too little to be had";
+  whole.ctas = 2;
+  EXPECT_EQ(divisions(200), All());
+  EXPECT_EQ(divisions(288), (All{{8, true}, {4, true}, {2, true}}));
+  whole.ctas = 1;
+  whole.dealt = true;
+  EXPECT_EQ(divisions(144), All());
+  whole.dealt = false;
+  whole.persistent = false;
+  EXPECT_EQ(divisions(16), All());
+}
+
 TEST(Schedule, WhatIsChosenForHopperDoesNotSpill) {
   absl::StatusOr<std::shared_ptr<const Nvrtc>> nvrtc = Nvrtc::Load();
   if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();
@@ -491,6 +522,16 @@ TEST(Schedule, WhatIsChosenForHopperDoesNotSpill) {
     EXPECT_EQ(best->spill_bytes, 0);
     EXPECT_FALSE(best->serialised) << best->log;
   }
+  GenerateOptions tail;
+  tail.promises.parts = 4;
+  tail.promises.tail = true;
+  const absl::StatusOr<Emitted> shared = Generate(KernelOf(kMatmul, 8), target, tail);
+  ASSERT_TRUE(shared.ok()) << shared.status();
+  EXPECT_NE(shared->text.find("SharedTail<4>"), std::string::npos);
+  const absl::StatusOr<CompileResult> compiled = compile(*shared);
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  EXPECT_EQ(compiled->spill_bytes, 0);
+  EXPECT_FALSE(compiled->serialised) << compiled->log;
 }
 
 }  // namespace

@@ -37,6 +37,20 @@ struct Programs {
   }
 };
 
+// The same where the last programs are shared (specializer/pipeline/split_tiles.h): each CTA has as many whole ones, then what is left over comes in Parts parts
+// each, with `size` and `index` of a grid whose first extent is multiplied.
+template <u32 Parts>
+struct SharedTail : Programs {
+  u32 grid, all, whole, part;
+  TV_DEV SharedTail(u32 x, u32 y, u32 z, u32 ctas) : Programs{{x, y, z}, {0, 0, 0}}, grid(x), all(x * y * z), whole(all - all % ctas), part(0) {}
+  TV_DEV void set(u32 number) {
+    part = number >= whole;
+    size[0] = part ? grid * Parts : grid;
+    Programs::set(part ? number + whole * (Parts - 1) : number);
+  }
+  TV_DEV u32 count() const { return whole + (all - whole) * Parts; }
+};
+
 // Merged programs: a CTA takes Members that follow each other along axis 0 at once. Where the grid ends before the last of them, that one is the grid's last
 // program again, and does not count.
 template <u32 Members>

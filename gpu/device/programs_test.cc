@@ -87,5 +87,29 @@ TEST(Programs, MergedOnesComeOnce) {
   Merged<3, 2>();
 }
 
+// Programs or parts, each once; every CTA has as many whole ones.
+TEST(Programs, SharedTailsComeOnce) {
+  constexpr u32 kParts = 4;
+  EveryGrid([](u32 x, u32 y, u32 z) {
+    for (u32 ctas : {1u, 3u, 5u, 132u, 100000u}) {
+      SharedTail<kParts> programs(x, y, z, ctas);
+      Seen seen(x * kParts, y, z);
+      u32 whole = 0;
+      for (u32 i = 0; i < programs.count(); ++i) {
+        programs.set(i);
+        ASSERT_EQ(programs.size[0], programs.part ? x * kParts : x);
+        for (u32 part = 0; part < (programs.part ? 1 : kParts); ++part) {
+          seen.Add({programs.part ? programs.index[0] : programs.index[0] * kParts + part, programs.index[1], programs.index[2]});
+        }
+        EXPECT_EQ(programs.part != 0, i >= whole + (programs.part ? 0 : 1));
+        whole += !programs.part;
+      }
+      EXPECT_TRUE(seen.EachOnce());
+      EXPECT_EQ(whole % ctas, 0u);
+      EXPECT_LT(x * y * z - whole, ctas);
+    }
+  });
+}
+
 }  // namespace
 }  // namespace tv

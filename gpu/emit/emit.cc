@@ -139,6 +139,7 @@ absl::StatusOr<Emitted> Printer::Run() {
     out.persistent = roles().persistent;
     out.programs = roles().programs;
     out.dealt = roles().dealt;
+    out.ctas = roles().ctas;
     out.runs = runs_;
   }
   const std::string head = packed ? absl::StrCat("#define TV_PACKED ", own_bytes, "\n") : HasRoles() ? absl::StrCat("#define TV_CONSUMERS ", 128 * roles().groups, Merged() ? "\n#define TV_MERGED" : "", "\n#include \"device/boxes.cuh\"\n") : "";

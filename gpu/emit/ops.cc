@@ -4,6 +4,7 @@
 #include "absl/algorithm/container.h"
 #include "gpu/emit/printer.h"
 #include "specializer/passes/rewriter.h"
+#include "specializer/pipeline/split_tiles.h"
 
 namespace tilevm::gpu {
 namespace {
@@ -337,7 +338,9 @@ absl::Status Printer::PrintOp(const ir::Op& op, const ir::Op* owner, const ir::R
       }
       return absl::OkStatus();
     case Op::kProgramId: case Op::kNumPrograms:
-      if (HasRoles() && roles().persistent) {
+      if (HasRoles() && roles().persistent && op.IntAttr("axis") == pipeline::kPartAxis) {
+        Line("const i32 ", Name(result), " = static_cast<i32>(programs.part);");
+      } else if (HasRoles() && roles().persistent) {
         const int64_t axis = op.IntAttr("axis");
         const bool reversed = op.op == Op::kProgramId && options_.schedule->order.reversed == axis;
         Line("const i32 ", Name(result), " = static_cast<i32>(", reversed ? absl::StrCat("programs.size[", axis, "] - 1 - ") : "", "programs.",

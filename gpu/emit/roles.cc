@@ -56,6 +56,7 @@ absl::Status Printer::PrintRoles() {
   Line("__syncthreads();");
   if (options_.begins_early) Line("wait_for_kernel_before<true>();");
   if (Merged()) Line("MergedPrograms<", roles().programs, "> programs{{{grid_x, grid_y, grid_z}, {0, 0, 0}}, false, 0};");
+  else if (roles().persistent && roles().tail_parts > 1) Line("SharedTail<", roles().tail_parts, "> programs(grid_x, grid_y, grid_z, gridDim.x);");
   else if (roles().persistent) Line("Programs programs{{grid_x, grid_y, grid_z}, {0, 0, 0}};");
   const std::string one = roles().by_threads ? "" : absl::StrCat("if (threadIdx.x == ", consumers, ") ");
   auto each_program = [&](bool produces, const char* member) {
@@ -268,7 +269,12 @@ void Printer::PrintFill(int number, const std::vector<pipeline::Copy>& copies) {
   const bool one = plan.boxes && roles().by_threads;
   if (one) Line("if (threadIdx.x == ", 128 * roles().groups, ") {");
   if (one) ++depth_;
-  if (plan.boxes) Line(ring, ".expect(", plan.bytes, ");");
+  // The loop of a shared tail may not fill a slot.
+  int64_t bytes = plan.kept ? plan.bytes : 0;
+  for (const pipeline::Copy& copy : copies) {
+    if (copy.ring == number && !copy.by_threads && !plan.kept) bytes += TypeOf(copy.value).elem_count() * isa::StorageBytes(TypeOf(copy.value).elem);
+  }
+  if (plan.boxes) Line(ring, ".expect(", bytes, ");");
   std::vector<const pipeline::Copy*> by_threads;
   for (const pipeline::Copy& copy : copies) {
     if (copy.ring != number) continue;
@@ -626,13 +632,27 @@ absl::Status Printer::PrintBoxStore(const ir::Op& op) {
                                                "  static TV_DEV u32 at(u32 thread, int i) { return thread ^ (", BitExpression("i", offsets, false), "); }\n"),
                                   'W');
 
+  // The two stores of a kernel with a shared tail have other panels, but each group keeps to its own part of the buffers.
+  int64_t apart = inside * plan.panel_bytes;
+  const bool two = roles().box_stores.size() > 1;
+  bool several = two;
+  if (two && roles().tail_parts > 1 && roles().box_stores.size() == 2) {
+    const int64_t each = roles().store_bytes / roles().groups;
+    const bool own = std::all_of(roles().box_stores.begin(), roles().box_stores.end(), [](const auto& store) { return store.second.own_rows; });
+    if (roles().groups == 1) several = false;
+    if (own && each % 1024 == 0) {
+      apart = each;
+      several = false;
+    }
+  }
+  const std::string shift = plan.own_rows && apart != inside * plan.panel_bytes ? absl::StrCat(" + (threadIdx.x >> 7) * ", apart - inside * plan.panel_bytes) : "";
   const std::string sync = plan.own_rows ? "group_barrier();" : "barrier();", first = plan.own_rows ? "(threadIdx.x & 127) == 0" : "threadIdx.x == 0";
   Place(op.loc);
   for (int64_t p = 0; p < panels; ++p) {
     // The buffer's last copy has to be done, and all copies of a store before this one in a loop, which may have written the same place.
     if (p == 0 && loops_ > 0) Line("if ((threadIdx.x & 127) == 0) boxes_written();");
-    else Line("if ((threadIdx.x & 127) == 0) boxes_read<", p == 0 && (panels == 1 || roles().box_stores.size() > 1) ? 0 : 1, ">();");
-    Line(p == 0 && roles().box_stores.size() > 1 ? "barrier();" : sync);
+    else Line("if ((threadIdx.x & 127) == 0) boxes_read<", p == 0 && (panels == 1 || two) ? 0 : 1, ">();");
+    Line(p == 0 && several ? "barrier();" : sync);
     const std::string buffer = absl::StrCat("shared_address() + ", roles().store_offset + (p % 2) * roles().store_bytes, Merged() ? absl::StrCat(" + member * ", 2 * roles().store_bytes) : "");
     uint32_t fixed = 0;
     layout::Basis start = 0;
@@ -651,8 +671,8 @@ absl::Status Printer::PrintBoxStore(const ir::Op& op) {
     };
     Line("#pragma unroll");
     Line("for (int i = 0; i < ", 1 << registers.size(), "; i += ", step, ") {");
-    if (matrices) Line("  store_matrices(", buffer, " + ", table, "::at(", table, "::thread(), i), ", at(0), ", ", at(2), ", ", at(4), ", ", at(6), ");");
-    else Line("  write_shared<", step, ">(", buffer, " + ", table, "::at(", table, "::thread(), i), ", at(0), ");");
+    if (matrices) Line("  store_matrices(", buffer, shift, " + ", table, "::at(", table, "::thread(), i), ", at(0), ", ", at(2), ", ", at(4), ", ", at(6), ");");
+    else Line("  write_shared<", step, ">(", buffer, shift, " + ", table, "::at(", table, "::thread(), i), ", at(0), ");");
     Line("}");
     Line("fence_shared();");
     Line(sync);
@@ -662,7 +682,7 @@ absl::Status Printer::PrintBoxStore(const ir::Op& op) {
       if (plan.own_rows && !Merged() && dim.axis == 1 - plan.axis) absl::StrAppend(&coordinates, " + static_cast<i32>(threadIdx.x >> 7) * ", inside);
     }
     Line("if (", first, Merged() ? " && programs.counts" : "", ") {");
-    Line("  store_box(&map", map, ", ", buffer, plan.own_rows && !Merged() ? absl::StrCat(" + (threadIdx.x >> 7) * ", inside * plan.panel_bytes) : "", coordinates, ");");
+    Line("  store_box(&map", map, ", ", buffer, plan.own_rows && !Merged() ? absl::StrCat(" + (threadIdx.x >> 7) * ", apart) : "", coordinates, ");");
     Line("  boxes_commit();");
     Line("}");
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "gpu/compile/divide.h"
 #include "gpu/compile/packing.h"
 #include "isa/status.h"
 
@@ -64,13 +65,13 @@ namespace {
 constexpr char kMayNotRun[] = "a loop may have no iteration";
 
 std::array<int64_t, 3> ProgramsOf(const Emitted& emitted, std::array<int64_t, 3> grid) {
-  grid[0] *= emitted.parts;
+  if (!emitted.tail) grid[0] *= emitted.parts;
   return grid;
 }
 launch::SliceValues EvaluateFor(const Emitted& emitted, const ir::Kernel& kernel, absl::Span<const uint64_t> values, const std::array<int64_t, 3>& grid,
                                 const analysis::LaunchRanges& ranges) {
   // A persistent kernel counts its programs in 32 bits.
-  if (emitted.persistent && absl::int128(grid[0]) * grid[1] * grid[2] > std::numeric_limits<int32_t>::max()) {
+  if (emitted.persistent && absl::int128(grid[0]) * grid[1] * grid[2] * (emitted.tail ? emitted.parts : 1) > std::numeric_limits<int32_t>::max()) {
     launch::SliceValues out;
     out.failed = "the grid has more than 2^31 - 1 programs";
     return out;
@@ -119,7 +120,7 @@ absl::StatusOr<Emitted> GenerateFor(const ir::Kernel& kernel, const Target& targ
   const analysis::LaunchRanges ranges = RangesOf(kernel, values, grid);
   auto fits = [&](const Emitted& emitted) {
     const launch::SliceValues slice = EvaluateSlice(emitted, kernel, values, grid, ranges);
-    return slice.failed.empty() && (may_repack || WorkspaceBytes(slice) == 0);
+    return slice.failed.empty() && ((may_repack && !emitted.tail) || WorkspaceBytes(slice) == 0);
   };
   for (;;) {
     absl::StatusOr<Emitted> emitted = Generate(kernel, target, options);
@@ -140,8 +141,9 @@ absl::StatusOr<Emitted> GenerateFor(const ir::Kernel& kernel, const Target& targ
       }
       if (fits(*emitted)) {
         GenerateOptions split = options;
-        int& parts = split.promises.parts;
-        for (parts = emitted->persistent ? PartsFor(grid, multiprocessors) : 1; parts > 1; parts /= 2) {
+        for (const Division& division : DivisionsFor(kernel, *emitted, grid, multiprocessors)) {
+          split.promises.parts = division.parts;
+          split.promises.tail = division.tail;
           absl::StatusOr<Emitted> candidate = Generate(kernel, target, split);
           if (candidate.ok() && fits(*candidate)) return candidate;
         }

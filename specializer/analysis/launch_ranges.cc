@@ -151,8 +151,8 @@ class RangeSolver {
         if (const auto* boolean = value == nullptr ? nullptr : std::get_if<bool>(value)) At(result) = {*boolean, *boolean};
         return;
       }
-      case Op::kProgramId: At(result) = {0, std::max<int64_t>(0, grid_[op.IntAttr("axis")] - 1)}; return;
-      case Op::kNumPrograms: At(result) = {grid_[op.IntAttr("axis")], grid_[op.IntAttr("axis")]}; return;
+      case Op::kProgramId: At(result) = {0, std::max<int64_t>(0, Extent(op) - 1)}; return;
+      case Op::kNumPrograms: At(result) = {Extent(op), Extent(op)}; return;
       case Op::kArange: At(result) = {op.IntAttr("start"), op.IntAttr("end") - 1}; return;
       case Op::kSplat: case Op::kBroadcast: case Op::kReshape: case Op::kExpandDims: case Op::kPermute: case Op::kConvertLayout: At(result) = in(0); return;
       case Op::kAdd: At(result) = Fit(one * in(0).lo + in(1).lo, one * in(0).hi + in(1).hi, type); return;
@@ -212,6 +212,14 @@ class RangeSolver {
       }
     }
     return false;
+  }
+
+  // Of the programs along an axis; of parts of programs there are more, and whether a program is one is another number (specializer/pipeline/split_tiles.h).
+  int64_t Extent(const ir::Op& op) const {
+    const int64_t axis = op.IntAttr("axis");
+    if (axis > 2) return 2;
+    const absl::int128 extent = absl::int128(grid_[axis]) * op.IntAttr("parts", 1);
+    return static_cast<int64_t>(std::min<absl::int128>(extent, kMax));
   }
 
   void Judge(const Range& dividend) {

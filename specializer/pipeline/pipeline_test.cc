@@ -152,6 +152,16 @@ TEST(SplitTiles, PartsTogetherDoWhatTheWholeDoes) {
   }
   EXPECT_FALSE(SplitTiles(kernel, 8, true).has_value()) << "parts of 64 x 64 are the least";
   EXPECT_FALSE(SplitTiles(kernel, 2, false).has_value()) << "parts may read what others write";
+
+  const std::optional<ir::Kernel> tail = SplitTail(kernel, 2, true);  // run in gpu/compile/roles_model_test.cc
+  ASSERT_TRUE(tail.has_value());
+  ASSERT_TRUE(ir::Verify(*tail).ok()) << ir::Verify(*tail) << ir::Print(*tail);
+  EXPECT_EQ(TailOf(*tail).parts, 2);
+  ASSERT_NE(TailOf(*tail).branch, nullptr);
+  EXPECT_EQ(tail->options.num_warps, 8);  // all rows
+  EXPECT_EQ(TailOf(kernel).branch, nullptr);
+  EXPECT_FALSE(SplitTail(kernel, 4, true).has_value()) << "parts of 64 columns are the least";
+  EXPECT_FALSE(SplitTail(kernel, 2, false).has_value());
 }
 
 }  // namespace

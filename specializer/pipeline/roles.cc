@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "specializer/passes/rewriter.h"
+#include "specializer/pipeline/split_tiles.h"
 #include "specializer/pipeline/while_loops.h"
 
 namespace tilevm::pipeline {
@@ -39,10 +40,12 @@ class Splitter {
     if (options_.num_warps % 4 != 0 || options_.num_warps / 4 > kMostGroups) return absl::StrCat(options_.num_warps, " warps");
     Index(kernel_.body, nullptr);
     for (const Loop& loop : out_.loops) loops_[loop.induction] = &loop;
+    if (tail_.branch != nullptr && (out_.order.unequal || out_.order.reversed >= 0)) return "programs whose last ones are shared are of one length";
     Roles& roles = out_.roles;
     roles.programs = programs_;
     roles.groups = options_.num_warps / 4 * programs_;
     roles.persistent = true;
+    roles.tail_parts = tail_.parts;
     Check(kernel_.body);
     for (Loop& loop : out_.loops) Produce(loop);
     if (!refused_.empty()) return refused_;
@@ -505,6 +508,12 @@ class Splitter {
   }
   void CountAccesses(const ir::Region& region, std::map<int, int>& accesses) {
     for (const ir::Op& op : region.ops) {
+      if (&op == tail_.branch) {  // a program goes one way
+        std::map<int, int> ways[2];
+        for (int way : {0, 1}) CountAccesses(op.regions[way], ways[way]);
+        for (const auto& [param, count] : ways[0]) accesses[param] += std::max(count, ways[1][param]);
+        continue;
+      }
       const isa::Effect effect = isa::Info(op.op).effect;
       if (effect == isa::Effect::kReads || effect == isa::Effect::kWrites || effect == isa::Effect::kReadsWrites) {
         const analysis::Box* box = op.op == Op::kLoad || op.op == Op::kStore ? options_.boxes->Of(op) : nullptr;
@@ -589,7 +598,8 @@ class Splitter {
         int index = -1;
         for (size_t r = 0; r < roles.rings.size() && index < 0; ++r) {
           const Ring& made = roles.rings[r];
-          if (made.slot_bytes == ring.slot_bytes && made.by_wgmma == ring.by_wgmma && made.by_threads == ring.by_threads && made.bytes == ring.bytes && taken.count(static_cast<int>(r)) == 0) index = static_cast<int>(r);
+          const bool fits = tail_.branch != nullptr ? made.slot_bytes >= ring.slot_bytes : made.slot_bytes == ring.slot_bytes && made.bytes == ring.bytes;
+          if (fits && made.by_wgmma == ring.by_wgmma && made.by_threads == ring.by_threads && taken.count(static_cast<int>(r)) == 0) index = static_cast<int>(r);
         }
         if (index < 0) {
           index = static_cast<int>(roles.rings.size());
@@ -714,6 +724,7 @@ class Splitter {
   const ir::Kernel& kernel_;
   const layout::LayoutKernel& lk_;
   const RolesOptions& options_;
+  const Tail tail_ = TailOf(kernel_);
   Schedule out_;
   const int programs_;
   const bool joined_;

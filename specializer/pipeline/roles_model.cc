@@ -20,7 +20,7 @@ using isa::Op;
 // What the values of the kernel are in a place of the model, and which program it runs.
 struct Scope {
   std::map<ValueId, ValueId> values;
-  ValueId index[3] = {kNoValue, kNoValue, kNoValue};
+  ValueId index[4] = {kNoValue, kNoValue, kNoValue, kNoValue};  // the last: whether it is a part of one (split_tiles.h: shared tails)
 };
 
 class Modeller {
@@ -220,9 +220,23 @@ class Modeller {
 
   void EachProgram(const std::function<void(ValueId)>& body) {
     const int64_t sets = (grid_[0] + roles_.programs - 1) / roles_.programs;
-    ForRange(cta_, Int(sets * grid_[1] * grid_[2]), Int(ctas_), body);
+    ForRange(cta_, Int(roles_.tail_parts > 1 ? WholeOnes() + (Programs() - WholeOnes()) * roles_.tail_parts : sets * grid_[1] * grid_[2]), Int(ctas_), body);
+  }
+  int64_t Programs() const { return grid_[0] * grid_[1] * grid_[2]; }
+  int64_t WholeOnes() const { return Programs() - Programs() % ctas_; }
+  Scope ProgramOfTail(ValueId number) {
+    Scope scope;
+    const ValueId part = builder_.Emit(Op::kCast, isa::ScalarType(DType::kI32), {Binary(Op::kLt, Int(WholeOnes() - 1), number)}, from_.loc);
+    const ValueId size = Plus(Int(grid_[0]), Times(part, grid_[0] * (roles_.tail_parts - 1)));
+    const ValueId of = Plus(number, Times(part, WholeOnes() * (roles_.tail_parts - 1)));
+    scope.index[0] = Binary(Op::kMod, of, size);
+    scope.index[1] = Binary(Op::kMod, Binary(Op::kFloorDiv, of, size), Int(grid_[1]));
+    scope.index[2] = Binary(Op::kFloorDiv, of, Times(size, grid_[1]));
+    scope.index[3] = part;
+    return scope;
   }
   Scope ProgramOf(ValueId number, ValueId member) {
+    if (roles_.tail_parts > 1) return ProgramOfTail(number);
     const int64_t sets = (grid_[0] + roles_.programs - 1) / roles_.programs;
     Scope scope;
     scope.index[0] = Binary(Op::kMinimum, Plus(Times(Binary(Op::kMod, number, Int(sets)), roles_.programs), member), Int(grid_[0] - 1));
@@ -244,7 +258,7 @@ class Modeller {
       return;
     }
     if (op.op == Op::kNumPrograms) {
-      scope.values[op.results[0]] = Int(grid_[static_cast<size_t>(op.IntAttr("axis"))]);
+      scope.values[op.results[0]] = Int(grid_[static_cast<size_t>(op.IntAttr("axis"))] * op.IntAttr("parts", 1));
       return;
     }
     ir::Op copy = op;

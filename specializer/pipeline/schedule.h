@@ -73,10 +73,11 @@ struct Operand {
   bool transposed = false;           // the dot sees the tile with its axes swapped
 };
 
-// A ring of slots of its own for the copies that one dot reads (or several that share an operand); loops with equal slots take turns in one.
+// A ring of slots of its own for the copies that one dot reads (or several that share an operand); loops with equal slots take turns in one, as do the two
+// loops of a kernel with a shared tail, of which one leaves some of a slot empty.
 struct Ring {
   int stages = 0;
-  int64_t slot_bytes = 0, bytes = 0;   // of a slot, with its padding and as copied
+  int64_t slot_bytes = 0, bytes = 0;   // of a slot, with its padding and as copied (at most)
   int64_t offset = 0, barriers = 0;    // in shared memory: of the first slot, of the barriers (two of 8 bytes for each slot)
   bool by_wgmma = true;                // nothing but wgmma reads it: one thread of a warpgroup releases a slot for all
   bool kept = false;                   // of one tile that stays for a whole program
@@ -100,6 +101,7 @@ struct Roles {
   std::set<ir::ValueId> varies;                        // scalars that differ between merged programs
   int ctas = 1;                                        // that share a multiprocessor
   bool persistent = false;                             // one CTA may run several programs, one after the other
+  int tail_parts = 1;                                  // of the last programs, where they are shared (split_tiles.h)
   bool dealt = false;                                  // which ones is decided as they end, for they differ in length
   int64_t deal_offset = 0;                             // in shared memory: where the producer says which is next
   std::vector<Ring> rings;

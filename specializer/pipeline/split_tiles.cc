@@ -19,7 +19,7 @@ constexpr int64_t kLeastExtent = 64;  // of a part
 
 class Splitter {
  public:
-  Splitter(ir::Kernel kernel, bool no_alias) : kernel_(std::move(kernel)), no_alias_(no_alias) {
+  Splitter(ir::Kernel kernel, bool no_alias, bool tail) : kernel_(std::move(kernel)), no_alias_(no_alias), tail_(tail) {
     std::map<ValueId, ir::Op> shared;
     Unshare(kernel_.body, shared);
   }
@@ -31,7 +31,7 @@ class Splitter {
     const isa::Shape& shape = kernel_.TypeOf(dot_->results[0]).shape;
     if (shape.size() != 2) return false;
     for (int dim : {0, 1}) {
-      if (shape[dim] < 2 * kLeastExtent) continue;
+      if (shape[dim] < 2 * kLeastExtent || (tail_ && dim == 0)) continue;
       const int axis = Find(NodeOf(dot_->results[0], dim));
       if (!MayDivide(axis)) continue;
       if (dim == 0 && shape[0] / 2 < 16 * kernel_.options.num_warps) {
@@ -331,6 +331,7 @@ class Splitter {
 
   ir::Kernel kernel_;
   const bool no_alias_;
+  const bool tail_;
   std::map<std::pair<ValueId, int>, int> nodes_;
   std::vector<int> parent_, fixed_;
   std::set<ValueId> aranges_;
@@ -342,14 +343,74 @@ class Splitter {
   ValueId two_ = kNoValue, part_ = kNoValue;
 };
 
-}  // namespace
-
-std::optional<ir::Kernel> SplitTiles(const ir::Kernel& kernel, int parts, bool no_alias) {
-  Splitter splitter(kernel, no_alias);
+std::optional<ir::Kernel> Split(const ir::Kernel& kernel, int parts, bool no_alias, bool tail) {
+  Splitter splitter(kernel, no_alias, tail);
   for (int made = 1; made < parts; made *= 2) {
     if (!splitter.Halve()) return std::nullopt;
   }
   return splitter.Take();
+}
+
+// To a kernel whose values stand behind others; ids of parameters stay.
+void Renumber(ir::Region& region, ValueId plus, const std::set<ValueId>& params, int parts) {
+  const auto renumber = [&](ValueId& id) {
+    if (id != kNoValue && params.count(id) == 0) id += plus;
+  };
+  for (ValueId& arg : region.args) renumber(arg);
+  for (ir::Op& op : region.ops) {
+    for (ValueId& operand : op.operands) renumber(operand);
+    for (ValueId& result : op.results) renumber(result);
+    if ((op.op == Op::kProgramId || op.op == Op::kNumPrograms) && op.IntAttr("axis") == 0) op.SetAttr("parts", int64_t{parts});
+    for (ir::Region& inner : op.regions) Renumber(inner, plus, params, parts);
+  }
+}
+
+}  // namespace
+
+std::optional<ir::Kernel> SplitTiles(const ir::Kernel& kernel, int parts, bool no_alias) { return Split(kernel, parts, no_alias, false); }
+
+std::optional<ir::Kernel> SplitTail(const ir::Kernel& kernel, int parts, bool no_alias) {
+  std::optional<ir::Kernel> split = Split(kernel, parts, no_alias, true);
+  if (!split.has_value() || kernel.body.ops.empty() || kernel.body.ops.back().op != Op::kYield) return std::nullopt;
+  ir::Kernel out = kernel;
+  std::set<ValueId> params;
+  for (const ir::Param& param : kernel.params) params.insert(param.value);
+  Renumber(split->body, static_cast<ValueId>(out.values.size()), params, parts);
+  out.values.insert(out.values.end(), split->values.begin(), split->values.end());
+
+  const auto made = [&](Op op, isa::DType dtype, std::initializer_list<ValueId> operands) {
+    ir::Op one;
+    one.op = op;
+    one.operands.assign(operands.begin(), operands.end());
+    one.results = {out.NewValue(isa::ScalarType(dtype))};
+    one.loc = kernel.loc;
+    return one;
+  };
+  ir::Op part = made(Op::kProgramId, isa::DType::kI32, {});
+  part.SetAttr("axis", kPartAxis);
+  part.SetAttr("parts", int64_t{parts});
+  ir::Op zero = made(Op::kConst, isa::DType::kI32, {});
+  zero.SetAttr("value", int64_t{0});
+  ir::Op whole = made(Op::kEq, isa::DType::kI1, {part.results[0], zero.results[0]});
+  ir::Op branch;
+  branch.op = Op::kIf;
+  branch.operands = {whole.results[0]};
+  branch.loc = kernel.loc;
+  ir::Op end = kernel.body.ops.back();
+  branch.regions.push_back(std::move(out.body));
+  branch.regions.push_back(std::move(split->body));
+  out.body = ir::Region();
+  for (ir::Op* op : {&part, &zero, &whole, &branch, &end}) out.body.ops.push_back(std::move(*op));
+  return out;
+}
+
+Tail TailOf(const ir::Kernel& kernel) {
+  Tail tail;
+  for (const ir::Op& op : kernel.body.ops) {
+    if (op.op == Op::kProgramId && op.IntAttr("axis") == kPartAxis) tail.parts = static_cast<int>(op.IntAttr("parts"));
+    if (op.op == Op::kIf && tail.parts > 1 && tail.branch == nullptr) tail.branch = &op;
+  }
+  return tail;
 }
 
 }  // namespace tilevm::pipeline

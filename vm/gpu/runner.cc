@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "gpu/compile/divide.h"
 #include "gpu/compile/generate.h"
 #include "gpu/compile/packing.h"
 #include "gpu/launch/arguments.h"
@@ -46,12 +47,13 @@ constexpr int64_t kRecordBytes = int64_t{4} << 20;  // what one launch may print
 struct Variants {
   struct Variant {
     std::optional<gpu::Emitted> emitted;  // known before NVRTC is asked: its slice decides whether the variant is for a launch
+    absl::Status impossible;              // why there is none, if that is known
     double generate_us = 0;
     std::shared_ptr<const gpu::GpuKernel> compiled;
     std::shared_ptr<const gpu::LoadedKernel> loaded;
   };
-  std::map<std::array<int, 8>, Variant> by_promises;
-  Variant& Of(const gpu::Promises& p) { return by_promises[{p.no_alias, p.trust_signs, p.boxes, p.boxes && p.box_stores, p.loops_run, p.parts, p.many, p.boxes && p.turn}]; }
+  std::map<std::array<int, 9>, Variant> by_promises;
+  Variant& Of(const gpu::Promises& p) { return by_promises[{p.no_alias, p.trust_signs, p.boxes, p.boxes && p.box_stores, p.loops_run, p.parts, p.tail, p.many, p.boxes && p.turn}]; }
 };
 
 // Of a launch whose buffers need not be on the device yet: copies there have the same address modulo 256.
@@ -357,11 +359,14 @@ class GpuRunner : public host::DeviceRunner {
   }
 
   absl::Status GenerateVariant(const CompiledKernel& kernel, const gpu::Promises& promises, Variants::Variant& variant) {
-    if (variant.emitted.has_value()) return absl::OkStatus();
+    if (variant.emitted.has_value() || !variant.impossible.ok()) return variant.impossible;
     const auto start = std::chrono::steady_clock::now();
     gpu::GenerateOptions options;
     options.promises = promises;
-    TILEVM_ASSIGN_OR_RETURN(variant.emitted, gpu::Generate(kernel.kernel, target_, options));
+    absl::StatusOr<gpu::Emitted> emitted = gpu::Generate(kernel.kernel, target_, options);
+    variant.impossible = emitted.status();
+    TILEVM_RETURN_IF_ERROR(variant.impossible);
+    variant.emitted = *std::move(emitted);
     variant.generate_us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
     return absl::OkStatus();
   }
@@ -402,12 +407,15 @@ class GpuRunner : public host::DeviceRunner {
       promises.many = false;
       return promises;
     }
-    // Fewer programs than the GPU runs at once: in parts, if that can be.
-    if (promises.boxes && variants.Of(promises).emitted->persistent) {
-      for (int parts = gpu::PartsFor(grid, facts_.multiprocessors); parts > 1; parts /= 2) {
+    // Where programs do not suit the multiprocessors: in parts, if that can be.
+    if (promises.boxes) {
+      for (const gpu::Division& division : gpu::DivisionsFor(kernel.kernel, *variants.Of(promises).emitted, grid, facts_.multiprocessors)) {
         gpu::Promises split = promises;
-        split.parts = parts;
-        if (GenerateVariant(kernel, split, variants.Of(split)).ok() && evaluate(split).failed.empty()) return split;
+        split.parts = division.parts;
+        split.tail = division.tail;
+        if (!GenerateVariant(kernel, split, variants.Of(split)).ok()) continue;
+        const launch::SliceValues slice = evaluate(split);
+        if (slice.failed.empty() && (!division.tail || gpu::WorkspaceBytes(slice) == 0)) return split;
       }
     }
     return promises;
