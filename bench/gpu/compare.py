@@ -144,7 +144,8 @@ class Cubin:
         pointers = (ctypes.c_void_p * len(pointers))(*pointers)
         # As the launcher of tilevm does it (gpu/launch/arguments.cc: LaunchBlocks).
         early = LaunchAttribute(6, 0, 1)
-        few = math.prod(grid) * 8 < 7 * torch.cuda.get_device_properties(torch.cuda.current_device()).multi_processor_count
+        multiprocessors = torch.cuda.get_device_properties(torch.cuda.current_device()).multi_processor_count
+        few = math.prod(grid) * 8 < 7 * multiprocessors and math.prod(grid) * 2 > multiprocessors
         config = LaunchConfig((ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(self.entry["threads"], 1, 1), self.entry["smem"], stream, ctypes.pointer(early),
                               1 if self.entry["begins_early"] and not few else 0)
         check(cuda.cuLaunchKernelEx(ctypes.byref(config), self.function, pointers, None))

@@ -1,7 +1,7 @@
 #include "gpu/compile/divide.h"
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
 #include "absl/numeric/int128.h"
 
@@ -9,56 +9,70 @@ namespace tilevm::gpu {
 namespace {
 
 constexpr int kMostParts = 8;
-// Of the time of all waves: less is not worth a text that is nearly twice as long.
-constexpr double kLeastGain = 0.04;
+constexpr int64_t kLeastExtent = 64;   // of a part, as split_tiles.cc has it
+constexpr double kIteration = 100;     // cycles
+constexpr double kTail = 0.2;
+constexpr double kLeastGain = 0.03;    // of all that the multiprocessor does
+constexpr int64_t kManyPrograms = 1 << 20;  // where no tail is worth anything
 
-// The product with the largest result.
-const ir::Op* LargestDot(const ir::Kernel& kernel, const ir::Region& region) {
-  const ir::Op* largest = nullptr;
-  const auto take = [&](const ir::Op* op) {
-    if (op != nullptr && (largest == nullptr || kernel.TypeOf(op->results[0]).elem_count() > kernel.TypeOf(largest->results[0]).elem_count())) largest = op;
-  };
-  for (const ir::Op& op : region.ops) {
-    if (op.op == isa::Op::kDot) take(&op);
-    for (const ir::Region& inner : op.regions) take(LargestDot(kernel, inner));
+// The largest product of a kernel and its operands, of which a part has less.
+struct Tile {
+  double m = 0, n = 0, steps = 0;  // of 32 bytes of k, in an iteration
+
+  double cycles() const { return steps * std::max(m * n / 128, (2 * m + n + m * n / 64) / 4); }
+  // As SplitTiles divides it: rows first.
+  bool Halve(bool columns) {
+    double& extent = !columns && m >= 2 * kLeastExtent ? m : n;
+    extent /= 2;
+    return extent >= kLeastExtent;
   }
-  return largest;
+};
+
+void FindTile(const ir::Kernel& kernel, const ir::Region& region, Tile& out) {
+  for (const ir::Op& op : region.ops) {
+    for (const ir::Region& inner : op.regions) FindTile(kernel, inner, out);
+    if (op.op != isa::Op::kDot) continue;
+    const isa::Type& acc = kernel.TypeOf(op.results[0]);
+    const isa::Type& a = kernel.TypeOf(op.operands[0]);
+    const double m = static_cast<double>(acc.shape[0]), n = static_cast<double>(acc.shape.back());
+    if (acc.rank() == 2 && m * n > out.m * out.n) out = {m, n, static_cast<double>(a.shape[1] * isa::StorageBytes(a.elem)) / 32};
+  }
+}
+
+// What the multiprocessor with most of these programs does, in cycles for each iteration.
+double Busy(int64_t programs, int ctas, int multiprocessors, const Tile& tile) {
+  const int64_t places = int64_t{multiprocessors} * ctas;
+  const int64_t most = programs / places * ctas + (programs % places + multiprocessors - 1) / multiprocessors;
+  return static_cast<double>(most) * tile.cycles() + static_cast<double>((most + ctas - 1) / ctas) * kIteration;
 }
 
 }  // namespace
 
-double PartCost(const ir::Kernel& kernel, int parts) {
-  const ir::Op* dot = LargestDot(kernel, kernel.body);
-  if (dot == nullptr || kernel.TypeOf(dot->results[0]).rank() != 2) return 1;
-  const isa::Shape& shape = kernel.TypeOf(dot->results[0]).shape;
-  const auto cycles = [](double m, double n) { return std::max(m * n / 2048, (m + n) / 32); };
-  const double m = static_cast<double>(shape[0]), n = static_cast<double>(shape[1]);
-  return cycles(m, n / parts) / cycles(m, n);
-}
-
 std::vector<Division> DivisionsFor(const ir::Kernel& kernel, const Emitted& whole, const std::array<int64_t, 3>& grid, int multiprocessors) {
-  std::vector<Division> out;
-  if (!whole.persistent || whole.programs > 1 || whole.dealt || multiprocessors < 1) return out;
-  absl::int128 programs = 1;
-  for (int64_t extent : grid) programs *= extent;
-  const int64_t places = int64_t{multiprocessors} * whole.ctas;
-  if (programs < 1) return out;
-  if (programs < places) {
-    int parts = 1;
-    while (parts < kMostParts && programs * parts * 2 <= multiprocessors) parts *= 2;
-    for (; parts > 1; parts /= 2) out.push_back({parts, false});
-    return out;
-  }
-  const int64_t over = static_cast<int64_t>(programs % places);
-  if (over == 0) return out;
-  const double waves = static_cast<double>(static_cast<int64_t>(std::min<absl::int128>(programs / places, 1 << 20))) + 1;
-  std::vector<std::pair<double, int>> tried;
+  if (!whole.persistent || whole.programs > 1 || multiprocessors < 1) return {};
+  absl::int128 product = 1;
+  for (int64_t extent : grid) product = std::min<absl::int128>(product * extent, kManyPrograms);
+  const int64_t programs = static_cast<int64_t>(product), places = int64_t{multiprocessors} * whole.ctas, over = programs % places;
+  // Programs that differ in length fill the places as they end.
+  if (programs < 1 || programs == kManyPrograms || (whole.dealt && 2 * programs > multiprocessors)) return {};
+  Tile tile;
+  FindTile(kernel, kernel.body, tile);
+  const double undivided = Busy(programs, whole.ctas, multiprocessors, tile);
+  std::vector<std::pair<double, Division>> tried;
+  Tile part = tile, column = tile;
   for (int parts = 2; parts <= kMostParts; parts *= 2) {
-    const double last = std::ceil(static_cast<double>(over * parts) / static_cast<double>(places)) * PartCost(kernel, parts);
-    if ((1 - last) / waves >= kLeastGain) tried.emplace_back(last, parts);
+    // Parts have a multiprocessor each (GenerateOptions::few_programs).
+    if (part.Halve(false)) tried.emplace_back(Busy(programs * parts, 1, multiprocessors, part), Division{parts, false});
+    if (column.Halve(true) && programs > places && over != 0 && !whole.dealt) {
+      const double last = Busy(over * parts, whole.ctas, multiprocessors, column) + kTail * tile.cycles();
+      tried.emplace_back(Busy(programs - over, whole.ctas, multiprocessors, tile) + last, Division{parts, true});
+    }
   }
-  std::sort(tried.begin(), tried.end());
-  for (const auto& [last, parts] : tried) out.push_back({parts, true});
+  std::stable_sort(tried.begin(), tried.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Division> out;
+  for (const auto& [busy, division] : tried) {
+    if (busy <= (1 - kLeastGain) * undivided) out.push_back(division);
+  }
   return out;
 }
 

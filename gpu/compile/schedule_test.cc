@@ -471,33 +471,48 @@ TEST(BestVariant, ProgramsAreMergedWhereTheGridFillsThePlaces) {
 }
 
 TEST(Divide, PartsSuitTheMultiprocessors) {
-  const ir::Kernel kernel = KernelOf(kMatmul, 8);
+  using All = std::vector<Division>;
+  ir::Kernel kernel = KernelOf(kMatmul, 8);  // 128 x 256
   Emitted whole;
   whole.persistent = true;
   const auto divisions = [&](int64_t x, int64_t y = 1) { return DivisionsFor(kernel, whole, {x, y, 1}, 132); };
-  using All = std::vector<Division>;
+  const auto first = [&](int64_t programs) {
+    const All all = divisions(programs);
+    return all.empty() ? Division() : all[0];
+  };
   // Few programs: as many parts as are one wave.
   EXPECT_EQ(divisions(16), (All{{8, false}, {4, false}, {2, false}}));
-  EXPECT_EQ(divisions(33, 2), (All{{2, false}}));
-  EXPECT_EQ(divisions(67), All());
-  // One wave, and two that are full.
-  for (int64_t programs : {0, 120, 132, 264}) EXPECT_EQ(divisions(programs), All()) << programs;
-  // 12 or 58 programs over; of 68 the halves are more than a wave.
-  EXPECT_DOUBLE_EQ(PartCost(kernel, 2), 0.5);
-  EXPECT_DOUBLE_EQ(PartCost(kernel, 4), 0.375);
-  EXPECT_EQ(divisions(144), (All{{8, true}, {4, true}, {2, true}}));
-  EXPECT_EQ(divisions(190), (All{{2, true}, {4, true}}));
+  EXPECT_EQ(divisions(33, 2), (All{{2, false}, {4, false}}));
+  // One wave, and those that are full.
+  for (int64_t programs : {0, 67, 120, 132, 264}) EXPECT_EQ(divisions(programs), All()) << programs;
+  // 30 or 58 over; of 68 the halves are more than a wave.
+  EXPECT_EQ(first(162), (Division{4, true}));
+  EXPECT_EQ(first(190), (Division{2, true}));
+  EXPECT_EQ(first(288), (Division{4, true}));
   EXPECT_EQ(divisions(200), All());
-  EXPECT_EQ(divisions(132 * 20 + 12), All()) << "too little to be had";
-  whole.ctas = 2;
-  EXPECT_EQ(divisions(200), All());
-  EXPECT_EQ(divisions(288), (All{{8, true}, {4, true}, {2, true}}));
-  whole.ctas = 1;
+  EXPECT_EQ(divisions(132 * 30 + 12), All()) << "too little to be had";
+  EXPECT_EQ(divisions(int64_t{1} << 31, 1 << 16), All());
+  // Programs that differ in length are dealt as places become free.
   whole.dealt = true;
-  EXPECT_EQ(divisions(144), All());
+  EXPECT_EQ(divisions(162), All());
+  EXPECT_EQ(first(16), (Division{8, false}));
   whole.dealt = false;
   whole.persistent = false;
   EXPECT_EQ(divisions(16), All());
+  whole.persistent = true;
+
+  tests::ExampleKernel example = kMatmul;
+  example.args = "*f16/16 *f16/16 *f16/16 i32/16 i32/16 i32/16 i32/16 =1 i32/16 =1 i32/16 =1 =128 =128 =128 =8";
+  kernel = KernelOf(example, 8);
+  EXPECT_EQ(first(169), (Division{2, false}));
+  EXPECT_EQ(first(196), (Division{2, false}));
+  EXPECT_EQ(first(225), (Division{1, false}));
+  EXPECT_EQ(first(289), (Division{2, true}));
+  example.args = "*f16/16 *f16/16 *f16/16 i32/16 i32/16 i32/16 i32/16 =1 i32/16 =1 i32/16 =1 =64 =128 =64 =8";
+  kernel = KernelOf(example, 4);
+  whole.ctas = 2;
+  EXPECT_EQ(first(200), (Division{1, false}));
+  EXPECT_EQ(first(288), (Division{2, true}));
 }
 
 TEST(Schedule, WhatIsChosenForHopperDoesNotSpill) {

@@ -205,7 +205,8 @@ absl::StatusOr<int64_t> BlocksAtOnce(const Api& api, CuFunction function, const 
 CuResult LaunchBlocks(const Api& api, CuFunction function, const Emitted& emitted, const std::array<int64_t, 3>& blocks, int multiprocessors, CuStream stream, void** params) {
   const unsigned x = static_cast<unsigned>(blocks[0]), y = static_cast<unsigned>(blocks[1]), z = static_cast<unsigned>(blocks[2]);
   const unsigned threads = static_cast<unsigned>(emitted.threads), smem = static_cast<unsigned>(emitted.smem_bytes);
-  const bool few = absl::int128(blocks[0]) * blocks[1] * blocks[2] * 8 < int64_t{7} * multiprocessors;
+  const absl::int128 all = absl::int128(blocks[0]) * blocks[1] * blocks[2];
+  const bool few = 8 * all < int64_t{7} * multiprocessors && 2 * all > multiprocessors;
   if (!emitted.begins_early || few || api.version < kProgrammaticDriver) return api.LaunchKernel(function, x, y, z, threads, 1, 1, smem, stream, params, nullptr);
   CuLaunchAttribute early;
   early.id = kLaunchProgrammaticSerialization;
