@@ -237,6 +237,7 @@ absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& t
   emit.guessed_scalars = [&](const ir::Op& op) { return accesses.GuessedScalars(op); };
   const RunAccesses runs(kernel.kernel, accesses.facts());
   emit.run = [&](const ir::Op& op) { return accesses.IsGuessed(op) ? std::nullopt : runs.Of(kernel, op); };
+  emit.whole_run = [&](const ir::Op& op) { return runs.WholeTile(op); };
   emit.same_registers = [&](ir::ValueId id) { return SameRegisters(kernel, accesses.facts(), id); };
   // A split kernel whose other shared memory does not fit beside the rings gets shorter rings.
   int64_t scratch = 0;

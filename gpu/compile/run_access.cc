@@ -65,6 +65,13 @@ bool RunAccesses::HasUnalignedLoad(const ir::Region& region) const {
 
 std::optional<analysis::Run> RunAccesses::RunOf(const ir::Op& op) const { return on_ ? Candidate(op) : std::nullopt; }
 
+std::optional<analysis::Run> RunAccesses::WholeTile(const ir::Op& op) const {
+  const isa::Type& type = kernel_.TypeOf(op.operands[0]);
+  if (op.op != Op::kLoad || type.is_scalar() || analysis::AccessOf(kernel_, facts_, op).kind != analysis::AccessKind::kContiguous) return std::nullopt;
+  const std::optional<analysis::Run> run = runs_.Of(op);
+  return run.has_value() && run->length == type.elem_count() ? run : std::nullopt;
+}
+
 std::optional<RunAccess> RunAccesses::Of(const layout::LayoutKernel& kernel, const ir::Op& op) const {
   const std::optional<analysis::Run> run = RunOf(op);
   if (!run.has_value() || !kernel.HasLayout(op.operands[0])) return std::nullopt;

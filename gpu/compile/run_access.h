@@ -19,6 +19,8 @@ class RunAccesses {
   RunAccesses(const ir::Kernel& kernel, const analysis::AxisFacts& facts);
 
   std::optional<analysis::Run> RunOf(const ir::Op& op) const;
+  // The run that is the whole tile of a load.
+  std::optional<analysis::Run> WholeTile(const ir::Op& op) const;
   // The same, with the vectors that the layout of the access gives; none if it gives none of 4 bytes.
   std::optional<RunAccess> Of(const layout::LayoutKernel& kernel, const ir::Op& op) const;
   // Whether a load goes by runs that are not aligned.

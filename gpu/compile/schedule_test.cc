@@ -336,7 +336,40 @@ def kernel(sizes, addresses, c, BM: tl.constexpr, BN: tl.constexpr, BK: tl.const
   }
 }
 
-// Two loops over the same arrays, which may share tensor maps: each map has one parameter.
+// A kernel set up beside the one before it computes addresses first, and tells the cache of a long row; what may touch memory stands behind the wait.
+TEST(Emit, TheWaitForTheKernelBeforeIsTheFirstToTouchMemory) {
+  struct Case { const char* body; const char* first; bool told; };  // `first`: of what touches memory
+  for (const Case& test : {Case{"x = tl.load(x_ptr + row + i, mask=i < n)\n    tl.store(o + row + i, x - tl.max(x))", "load<", true},
+                           Case{"for k in range(n):\n        tl.store(o + row + i, k)", "for (u32", false},
+                           Case{"if n > 3:\n        tl.store(o + row + i, tl.load(x_ptr + row + i))", "if (", false},
+                           Case{"s = tl.load(o)\n    tl.store(o + row + i, tl.load(x_ptr + row + i) + s)", "load_", false},
+                           Case{"tl.store(o + row + i, row + i)", "store<", false},
+                           Case{"pass", "}", false}}) {
+    SCOPED_TRACE(test.body);
+    const std::string text = absl::StrCat(R"(@triton.jit
+def kernel(x_ptr, o, n, N: tl.constexpr):
+    i = tl.arange(0, N)
+    row = tl.program_id(0) * N
+    )", test.body, "\n");
+    const absl::StatusOr<Emitted> emitted = Generate(KernelOfText(text, "*f32/16 *f32/16 i32/16 =4096", 4), *TargetOf("sm_90a"), {});
+    ASSERT_TRUE(emitted.ok()) << emitted.status();
+    const std::string& cuda = emitted->text;
+    if (!emitted->begins_early) {
+      EXPECT_EQ(cuda.find("wait_for_kernel_before"), std::string::npos);
+      continue;
+    }
+    const size_t start = cuda.find("__global__"), wait = cuda.find("wait_for_kernel_before<true>();"), told = cuda.find("prefetch_run(");
+    ASSERT_NE(wait, std::string::npos) << cuda;
+    EXPECT_EQ(cuda.find("wait_for_kernel_before", wait + 1), std::string::npos) << cuda;
+    EXPECT_EQ(told != std::string::npos, test.told) << cuda;
+    EXPECT_TRUE(!test.told || told < wait) << cuda;
+    for (const char* touches : {"load<", "load_", "store<", "store_", "for (u32"}) EXPECT_TRUE(cuda.find(touches, start) >= wait) << touches << "\n" << cuda;
+    EXPECT_NE(cuda.find(test.first, wait), std::string::npos) << cuda;
+  }
+  const ir::Kernel kernel = KernelOfText("@triton.jit\ndef kernel(x, N: tl.constexpr):\n    tl.store(x, tl.max(tl.load(x + tl.arange(0, N))))\n", "*f32/16 =4096", 4);
+  EXPECT_FALSE(absl::StrContains(Generate(kernel, *TargetOf("sm_80"), {})->text, "prefetch_run"));
+}
+
 // Four programs of one warp share a block, unless an op takes the whole of it.
 TEST(Emit, ProgramsOfOneWarpArePacked) {
   for (const auto& [extra, packed] : {std::pair{"", 4}, std::pair{"x = tl.sort(x)", 1}, std::pair{"tl.device_print('x', x)", 1}}) {
@@ -361,6 +394,7 @@ def kernel(x_ptr, o, n, N: tl.constexpr):
   }
 }
 
+// Two loops over the same arrays, which may share tensor maps: each map has one parameter.
 TEST(Emit, EachTensorMapIsAParameter) {
   absl::StatusOr<isa::Module> module = triton::CompileTriton(R"(import triton
 import triton.language as tl

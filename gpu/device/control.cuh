@@ -16,7 +16,7 @@ TV_DEV auto trip_count(T lo, T hi, T step) {
 }
 
 // A kernel launched with leave to begin early (gpu/launch/arguments.h) may be set up while the one before it in its stream still runs, and waits here until
-// that one is done and what it wrote can be seen; nothing before this call touches global memory. The kernel after this one may begin in the same way, as soon
+// that one is done and what it wrote can be seen; nothing before this call touches global memory, but for prefetch_run, which computes nothing from it. The kernel after this one may begin in the same way, as soon
 // as every block of this one has begun, or else when they have ended.
 template <bool NextBesideThis>
 TV_DEV void wait_for_kernel_before() {

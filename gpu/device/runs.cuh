@@ -63,6 +63,16 @@ TV_DEV void shift_vectors(u32 (*from)[2 * Words], u32 shift) {
   }
 }
 
+// Tells the L2 cache of the first `count` elements of a run. It reads whole granules of 16 bytes.
+template <class T>
+TV_DEV void prefetch_run(const T* p, int count) {
+#if __CUDA_ARCH__ >= 900
+  const u64 address = reinterpret_cast<u64>(p), from = address & ~u64{15};
+  const u32 bytes = static_cast<u32>(address - from + static_cast<u64>(count) * sizeof(T) + 15) & ~15u;
+  if (count > 0) asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
+#endif
+}
+
 template <class T, class L, int Axis, int V, int N, bool Aligned>
 struct RunLoad {
   static constexpr int bytes = V * static_cast<int>(sizeof(T)), words = bytes / 4, runs = L::regs / (V * N), held = Aligned ? words : 2 * words;

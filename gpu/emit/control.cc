@@ -33,6 +33,7 @@ absl::Status Printer::PrintRegion(const ir::Region& region, const ir::Op* owner)
   if (overlaps) OrderOverlap(order);
   size_t gathered = 0;  // ops up to here have been looked at
   for (size_t i = 0; i < order.size(); ++i) {
+    WaitBefore(*order[i]);
     if (i >= gathered && IsHandedOut(*order[i])) {
       std::vector<const ir::Op*> loads;
       const size_t first = GatherScalarLoads(order, i, &loads);

@@ -43,6 +43,7 @@ struct EmitOptions {
   bool no_alias = true;
   bool loops_run = true;                         // loops whose sums start from nothing have an iteration: the launcher looks (Emitted::runs)
   bool line_directives = true;
+  std::function<std::optional<analysis::Run>(const ir::Op&)> whole_run;  // of a load whose whole tile is one run of neighbours in memory
   bool begins_early = false;                     // Emitted::begins_early; sm_90 and newer
   int packed = 1;                                // Emitted::packed, of a kernel that gpu/compile/packing.h allows it for
   const pipeline::Schedule* schedule = nullptr;  // loops whose loads run ahead; none if null

@@ -106,6 +106,12 @@ class Printer {
   void Flush();                                           // prints the loop of the group, if there is one
 
   // --- runs.cc ---
+  // --- early.cc ---
+  void WaitBefore(const ir::Op& op);                      // prints the kernel's wait for the one before it, if the op is the first that may touch memory
+  std::string WaitForKernelBefore() const;
+  void TellAhead(const ir::Op& op);                       // of what the load will load
+  bool waits_ = false;                                    // it is printed, or not wanted
+
   bool PrepareRun(const RunAccess& access);
   std::string Unstretched(ir::ValueId id, const layout::LinearLayout& stretched, const std::vector<const ir::Op*>& views,
                           std::map<ir::ValueId, std::string>& locals);
