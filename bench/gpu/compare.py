@@ -4,8 +4,8 @@
 
 Runs on a machine with a GPU, torch and Triton. The program //bench/gpu:cubins compiles the same kernel files that Triton compiles here; its cubins are
 launched through libcuda on torch's tensors. Each contender is captured into a CUDA graph of launches that walk over several sets of fresh random inputs,
-more than the L2 cache in total. Graphs are replayed in rounds, in an order that rotates and turns round; a figure is the median over the rounds, a ratio the median of the
-rounds' ratios. Answers are compared with float64 on outputs that were filled with NaN before.
+more than the L2 cache in total. Graphs are replayed in rounds, in an order that rotates and turns round; a figure is the median over the rounds, a ratio the
+median of the rounds' ratios. Answers are compared with float64 on outputs that were filled with NaN before.
 """
 import argparse
 import ctypes
@@ -546,7 +546,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--out", default="")
     parser.add_argument("--warps", default="", help="4,8,16: try these for our side's num_warps, to see what the choice costs")
-    parser.add_argument("--parts", default="", help="1,2,4: try each of our configurations in so many parts (-4: the last wave alone), to see what the choice costs")
+    parser.add_argument("--parts", default="", help="1,2,4: try each of our configurations in so many parts (-4: the last wave alone), to see what that costs")
     parser.add_argument("--cache", default="", help="a folder where the program finds what it compiled before")
     options = parser.parse_args()
     torch.manual_seed(1)

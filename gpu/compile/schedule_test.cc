@@ -526,11 +526,15 @@ TEST(Divide, PartsSuitTheMultiprocessors) {
   EXPECT_EQ(divisions(200), All());
   EXPECT_EQ(divisions(132 * 30 + 12), All()) << "too little to be had";
   EXPECT_EQ(divisions(int64_t{1} << 31, 1 << 16), All());
-  // Programs that differ in length are dealt as places become free.
+  // Programs that differ in length, and others than plain products.
   whole.dealt = true;
   EXPECT_EQ(divisions(162), All());
-  EXPECT_EQ(first(16), (Division{8, false}));
+  EXPECT_EQ(divisions(33), (All{{4, false}, {2, false}}));
   whole.dealt = false;
+  kernel = KernelOf(kAttention, 8);
+  for (int64_t programs : {67, 144, 162, 190}) EXPECT_EQ(divisions(programs), All()) << programs;
+  EXPECT_EQ(divisions(66), (All{{2, false}}));
+  kernel = KernelOf(kMatmul, 8);
   whole.persistent = false;
   EXPECT_EQ(divisions(16), All());
   whole.persistent = true;

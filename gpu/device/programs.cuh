@@ -37,8 +37,8 @@ struct Programs {
   }
 };
 
-// The same where the last programs are shared (specializer/pipeline/split_tiles.h): each CTA has as many whole ones, then what is left over comes in Parts parts
-// each, with `size` and `index` of a grid whose first extent is multiplied.
+// The same where the last programs are shared (specializer/pipeline/split_tiles.h): each CTA has as many whole ones, then what is left over comes in Parts
+// parts each, with `size` and `index` of a grid whose first extent is multiplied.
 template <u32 Parts>
 struct SharedTail : Programs {
   u32 grid, all, whole, part;

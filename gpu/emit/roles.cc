@@ -645,7 +645,8 @@ absl::Status Printer::PrintBoxStore(const ir::Op& op) {
       several = false;
     }
   }
-  const std::string shift = plan.own_rows && apart != inside * plan.panel_bytes ? absl::StrCat(" + (threadIdx.x >> 7) * ", apart - inside * plan.panel_bytes) : "";
+  const int64_t shift_bytes = plan.own_rows ? apart - inside * plan.panel_bytes : 0;
+  const std::string shift = shift_bytes != 0 ? absl::StrCat(" + (threadIdx.x >> 7) * ", shift_bytes) : "";
   const std::string sync = plan.own_rows ? "group_barrier();" : "barrier();", first = plan.own_rows ? "(threadIdx.x & 127) == 0" : "threadIdx.x == 0";
   Place(op.loc);
   for (int64_t p = 0; p < panels; ++p) {

@@ -54,8 +54,8 @@ bool NextPlainer(Promises& promises);
 absl::StatusOr<int64_t> BlocksAtOnce(const Api& api, CuFunction function, const Emitted& emitted);
 // A launch of blocks. Kernels that wait themselves for what was launched before them may be set up beside its end (programmatic stream serialization); nobody
 // else notices: work that follows in the stream, events and copies wait for the whole kernel as ever.
-// A grid that leaves an eighth of the multiprocessors idle or more is not: some of the next one's blocks would go there alone, and the rest of them come late. One of at
-// most half of them is: all of the next one's go there.
+// A grid that leaves an eighth of the multiprocessors idle or more is not: some of the next one's blocks would go there alone, and the rest of them come late.
+// One of at most half of them is: all of the next one's go there.
 CuResult LaunchBlocks(const Api& api, CuFunction function, const Emitted& emitted, const std::array<int64_t, 3>& blocks, int multiprocessors, CuStream stream, void** params);
 
 // Blocks that are launched for a grid of programs.

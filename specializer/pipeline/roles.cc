@@ -599,7 +599,8 @@ class Splitter {
         for (size_t r = 0; r < roles.rings.size() && index < 0; ++r) {
           const Ring& made = roles.rings[r];
           const bool fits = tail_.branch != nullptr ? made.slot_bytes >= ring.slot_bytes : made.slot_bytes == ring.slot_bytes && made.bytes == ring.bytes;
-          if (fits && made.by_wgmma == ring.by_wgmma && made.by_threads == ring.by_threads && taken.count(static_cast<int>(r)) == 0) index = static_cast<int>(r);
+          const bool alike = made.by_wgmma == ring.by_wgmma && made.by_threads == ring.by_threads;
+          if (fits && alike && taken.count(static_cast<int>(r)) == 0) index = static_cast<int>(r);
         }
         if (index < 0) {
           index = static_cast<int>(roles.rings.size());

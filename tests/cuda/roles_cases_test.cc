@@ -1,10 +1,12 @@
 // The cases of tests/kernels and tests/tiles whose kernels are split into roles on sm_90 give their answers in the split form too, run by the interpreter
 // (specializer/pipeline/roles_model.h).
+#include <algorithm>
 #include <cstdlib>
 
 #include "gpu/compile/generate.h"
 #include "gtest/gtest.h"
 #include "specializer/pipeline/roles_model.h"
+#include "specializer/pipeline/split_tiles.h"
 #include "tests/cuda/cases.h"
 #include "tests/launch.h"
 #include "tests/oracle.h"
@@ -15,6 +17,7 @@ namespace {
 
 constexpr int64_t kFuel = 200'000'000;
 constexpr int kLeastSplit = 60;  // 66 of the cases at hand: fewer would mean that kernels are no longer split, or no longer modelled
+constexpr int kLeastTails = 2;
 
 bool HasDot(const ir::Region& region) {
   for (const ir::Op& op : region.ops) {
@@ -26,8 +29,8 @@ bool HasDot(const ir::Region& region) {
   return false;
 }
 
-// Nothing, if the kernel is not split or its split form is not modelled.
-std::optional<pipeline::RolesModel> ModelOf(const Case& one, const ir::Kernel& kernel) {
+// Nothing, if the kernel is not split or its split form is not modelled. ctas: if the kernel is persistent.
+std::optional<pipeline::RolesModel> ModelOf(const Case& one, const ir::Kernel& kernel, int64_t ctas) {
   gpu::GenerateOptions options;
   options.promises = PromisesOf(one, kernel);
   if (!options.promises.no_alias) return std::nullopt;
@@ -36,7 +39,7 @@ std::optional<pipeline::RolesModel> ModelOf(const Case& one, const ir::Kernel& k
   if (!laid_out.ok()) return std::nullopt;
   const pipeline::Schedule schedule = gpu::Plan(*laid_out, target, options);
   if (schedule.roles.groups == 0) return std::nullopt;
-  const int64_t ctas = schedule.roles.persistent ? 2 : one.grid[0] * one.grid[1] * one.grid[2];
+  if (!schedule.roles.persistent) ctas = one.grid[0] * one.grid[1] * one.grid[2];
   absl::StatusOr<pipeline::RolesModel> model = pipeline::ModelRoles(*laid_out, schedule, {one.grid[0], one.grid[1], one.grid[2]}, ctas);
   if (!model.ok()) return std::nullopt;
   return *std::move(model);
@@ -77,20 +80,29 @@ TEST(Roles, SplitKernelsGiveTheAnswersOfTheirCases) {
   std::vector<std::string> problems;
   const absl::Status filled = AskOracle("tests/oracle.py", std::getenv("TEST_TMPDIR"), *cases, problems);
   ASSERT_TRUE(filled.ok()) << filled;
-  int split = 0;
+  int split = 0, tails = 0;
   for (const Case& one : *cases) {
     if (!one.errors.empty() || !one.reports.empty() || !one.pending.empty()) continue;
     for (int warps : {4, 8}) {
       const absl::StatusOr<ir::Kernel> kernel = KernelOf(one, warps);
       if (!kernel.ok() || !HasDot(kernel->body)) continue;
-      const std::optional<pipeline::RolesModel> model = ModelOf(one, *kernel);
+      const std::optional<pipeline::RolesModel> model = ModelOf(one, *kernel, 2);
       if (!model.has_value()) continue;
       ++split;
       EXPECT_EQ(RunModel(one, *kernel, *model), "") << one.name << ", " << warps << " warps";
+      // The last program in halves.
+      const std::optional<ir::Kernel> halves = pipeline::SplitTail(*kernel, 2, true);
+      if (!halves.has_value()) continue;
+      const std::optional<pipeline::RolesModel> tail = ModelOf(one, *halves, std::max<int64_t>(2, one.grid[0] * one.grid[1] * one.grid[2] - 1));
+      if (!tail.has_value()) continue;
+      ++tails;
+      EXPECT_EQ(RunModel(one, *kernel, *tail), "") << one.name << ", " << warps << " warps, a shared tail";
     }
   }
   EXPECT_GE(split, kLeastSplit);
+  EXPECT_GE(tails, kLeastTails);
   RecordProperty("split", split);
+  RecordProperty("tails", tails);
 }
 
 }  // namespace
