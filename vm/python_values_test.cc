@@ -598,6 +598,7 @@ except TypeError:
     failed = True
 assert failed
 assert sorted(["b", "A"], key=str.lower) == ["A", "b"] and list(map(str.strip, [" x "])) == ["x"] and dict.fromkeys("ab", 0) == {"a": 0, "b": 0}
+assert "äbc".replace("", "-") == "-ä-b-c-" and "äbc".replace("", "-", 2) == "-ä-bc" and "".replace("", "-") == "-" and "aä".replace("", "-", 0) == "aä"
 assert "Hello".swapcase() == "hELLO" and "a\tb".expandtabs(4) == "a   b" and "x_1".isidentifier() and not "1x".isidentifier() and "Ab Cd".istitle()
 def messages(*calls):
     found = []
