@@ -167,6 +167,45 @@ ir::Kernel KernelOfText(absl::string_view text, const std::string& args, int num
   return *std::move(kernel);
 }
 
+// Merged programs whose loops begin together take turns; where they begin at different places they do not, or each would wait for what another does there.
+TEST(Roles, MergedProgramsTakeNoTurnsOnTheDiagonal) {
+  const ir::Kernel kernel = KernelOfText(R"(@triton.jit
+def part(acc, top, q, k, v, low, high, i, d, B: tl.constexpr, D: tl.constexpr, DIAGONAL: tl.constexpr):
+    for start in range(low, high, B):
+        j = start + tl.arange(0, B)
+        s = tl.dot(q, tl.trans(tl.load(k + j[:, None] * D + d[None, :])))
+        if DIAGONAL:
+            s = tl.where(i[:, None] >= j[None, :], s, float('-inf'))
+        now = tl.maximum(top, tl.max(s, 1))
+        acc = tl.dot(tl.exp2(s - now[:, None]).to(tl.float16), tl.load(v + j[:, None] * D + d[None, :]), acc * tl.exp2(top - now)[:, None])
+        top = now
+    return acc, top
+
+
+@triton.jit
+def kernel(q, k, v, o, B: tl.constexpr, D: tl.constexpr):
+    pid = tl.program_id(0)
+    i = pid * B + tl.arange(0, B)
+    d = tl.arange(0, D)
+    tq = tl.load(q + i[:, None] * D + d[None, :])
+    acc = tl.zeros([B, D], tl.float32)
+    top = tl.full([B], float('-inf'), tl.float32)
+    acc, top = part(acc, top, tq, k, v, 0, pid * B, i, d, B, D, False)
+    acc, top = part(acc, top, tq, k, v, pid * B, (pid + 1) * B, i, d, B, D, True)
+    tl.store(o + i[:, None] * D + d[None, :], acc.to(tl.float16))
+)",
+                                         "*f16/16 *f16/16 *f16/16 *f16/16 =64 =64", 4);
+  const absl::StatusOr<Emitted> emitted = Generate(kernel, *TargetOf("sm_90a"), {});
+  ASSERT_TRUE(emitted.ok()) << emitted.status();
+  ASSERT_GT(emitted->programs, 1);
+  const std::string& text = emitted->text;
+  // Only the loop of the diagonal has places before its own.
+  const size_t first = text.find("trips", text.find("more_registers")), second = text.find("before", first);
+  ASSERT_NE(second, std::string::npos) << text;
+  EXPECT_LT(text.find("turn_take<", first), second) << text;
+  EXPECT_EQ(text.find("turn_take<", second), std::string::npos) << text;
+}
+
 // Four products in an iteration: the two that need nothing computed start first, the two sums run on, small loads are copied by the producer as well.
 constexpr absl::string_view kFourProducts = R"(@triton.jit
 def kernel(q, k, v, g, m, e, dk, dv, N, BN: tl.constexpr, BM: tl.constexpr, D: tl.constexpr):

@@ -34,7 +34,10 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
   const ir::Region& body = op.regions[0];
   const ir::Op &first = *def_[delay.first], &second = *def_[delay.second];
   const pipeline::Wgmma &early = options_.schedule->wgmma.at(delay.first), &later = options_.schedule->wgmma.at(delay.second);
-  const bool split = HasRoles(), turns = split && roles().groups > 1;
+  // Merged programs go on together until the last of them is done. Where they begin at different places (the diagonal blocks of causal attention) each has the
+  // tensor cores to itself soon enough: with turns one would wait for all that another does before it.
+  const bool split = HasRoles(), differ = BoundsDiffer(op), begins_differ = differ && roles().varies.count(op.operands[0]) != 0;
+  const bool turns = split && roles().groups > 1 && !begins_differ;
   for (const pipeline::Copy& copy : plan.copies) OrderAccess(def_[copy.value]->operands[0], false);
   for (size_t i = 0; i < op.results.size(); ++i) {
     Materialise(op.operands[3 + i]);
@@ -56,8 +59,6 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
   Line(type, " ", iv, " = ", Name(op.operands[0]), ";");
   const std::string count = CountType(op);
   Line(count, " ", trips, " = trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, ");");
-  // Merged programs go on together until the last of them is done.
-  const bool differ = BoundsDiffer(op), begins_differ = differ && roles().varies.count(op.operands[0]) != 0;
   if (differ) PrintUnion(op, numbered("first"), numbered("most"));
   const std::string before_own = numbered("before"), after_own = numbered("drained");
   if (begins_differ) Line("const ", count, " ", before_own, " = ", trips, " == 0 ? ", numbered("most"), " : static_cast<", count, ">((", iv, " - ", numbered("first"), ") / ", step, ");");
