@@ -153,14 +153,21 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
   };
   if (turns && prologue_.find("turn_begin") == std::string::npos) absl::StrAppend(&prologue_, "  turn_begin<", roles().groups, ">();\n");
 
-  // Iterations that only other programs take part in.
+  // Iterations that only other programs take part in. Of those behind its own a program gives up the first turn before it waits for its last product.
+  const std::string given = numbered("given");
+  const bool gives = turns && differ;
   const auto drain = [&](const std::string& iterations) {
     Line("#pragma unroll 1");
     Line("for (", count, " left = ", iterations, "; left != 0; --left) {");
     ++depth_;
     for (int ring : first_rings) Line("ring", ring, ".wait_full();");
-    if (turns) Line("turn_take<", roles().groups, ">();");
-    pass();
+    if (turns) {
+      Line("if (!", given, ") {");
+      Line("  turn_take<", roles().groups, ">();");
+      Line("  turn_pass<", roles().groups, ">();");
+      Line("}");
+      Line(given, " = false;");
+    }
     for (const auto* rings : {&first_rings, &second_rings}) {
       for (int ring : *rings) {
         if (rings == &second_rings && both.count(ring) != 0) continue;
@@ -173,6 +180,7 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
     Line("}");
   };
   if (begins_differ) drain(before_own);
+  if (gives) Line("bool ", given, " = false;");
   Line("if (", trips, " != 0) {");
   ++depth_;
   TILEVM_RETURN_IF_ERROR(start_first());
@@ -266,6 +274,13 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
   --depth_;
   Line("}");
   TILEVM_RETURN_IF_ERROR(start_second());
+  if (gives) {
+    Line("if (", after_own, " != 0) {");
+    Line("  turn_take<", roles().groups, ">();");
+    Line("  turn_pass<", roles().groups, ">();");
+    Line("  ", given, " = true;");
+    Line("}");
+  }
   end_second(true);
   --depth_;
   Line("}");

@@ -26,7 +26,7 @@ bool IsReserved(const std::string& name) {
       "relabel", "convert", "maximum", "minimum", "exp2", "log2", "tanh", "rsqrt", "invert", "bitcast", "program", "programs", "deal", "deals", "dealer", "told", "member", "other", "others", "count", "left", "grid_x", "grid_y", "grid_z", "fragment", "mma", "r", "i", "wide", "y0", "y1", "yn", "j0", "j1", "jn"};
   // What the emitter numbers: ring0, b12, words3_0.
   static const auto* const kNumbered = new std::set<std::string>{
-      "a", "add", "b", "before", "changed", "copies", "drained", "first", "go", "group", "inverse", "kind", "late", "left", "low", "map", "mapped", "most", "none", "old",
+      "a", "add", "b", "before", "behind", "changed", "copies", "drained", "first", "given", "go", "group", "inverse", "kind", "late", "left", "low", "map", "mapped", "most", "none", "old",
       "part", "place", "put", "quotients", "record", "reduced", "ring", "scalar", "slot", "take", "trips", "words", "work"};
   const size_t digits = name.find_first_of("0123456789");
   if (digits != std::string::npos && kNumbered->count(name.substr(0, digits)) != 0) return true;
