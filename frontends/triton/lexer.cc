@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "frontends/triton/lexer_impl.h"
+#include "isa/utf8.h"
 
 namespace tilevm::triton {
 namespace {
@@ -170,7 +171,7 @@ bool Lexer::CheckBytes() {
       continue;
     }
     uint32_t code_point = 0;
-    const size_t length = DecodeUtf8(source_.substr(place.offset, 4), &code_point);
+    const size_t length = isa::DecodeUtf8(source_.substr(place.offset, 4), &code_point);
     if (length == 0) {
       here_ = place;
       return Fail(place, absl::StrFormat("(unicode error) 'utf-8' codec can't decode byte 0x%02x",
@@ -333,7 +334,7 @@ bool Lexer::LexName() {
   const Place start = here_;
   while (IsNamePart(static_cast<unsigned char>(Peek())) && !AtEnd()) {
     uint32_t code_point = 0;
-    const size_t length = DecodeUtf8(source_.substr(here_.offset, 4), &code_point);
+    const size_t length = isa::DecodeUtf8(source_.substr(here_.offset, 4), &code_point);
     if (code_point >= 0x80 && !IsIdentifierCodePoint(code_point)) {
       const Place bad = here_;
       here_.offset += length;

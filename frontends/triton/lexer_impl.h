@@ -94,10 +94,7 @@ class Lexer {
   TokenStream out_;
 };
 
-// utf8.cc.  Length of the well-formed UTF-8 sequence that starts `text` and its code point, or 0.
-size_t DecodeUtf8(absl::string_view text, uint32_t* code_point);
-void AppendUtf8(uint32_t code_point, std::string* out);
-// An approximation of XID_Continue beyond ASCII: everything but spaces, punctuation, symbols and private use.
+// identifiers.cc. An approximation of XID_Continue beyond ASCII: everything but spaces, punctuation, symbols and private use.
 bool IsIdentifierCodePoint(uint32_t code_point);
 
 inline bool IsNameStart(unsigned char c) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "frontends/triton/lexer_impl.h"
 #include "frontends/triton/parser_impl.h"
+#include "isa/utf8.h"
 
 namespace tilevm::triton {
 namespace {
@@ -38,7 +39,7 @@ void AppendCodePoint(uint32_t code_point, bool is_bytes, std::string* out, std::
   } else if (code_point >= 0xD800 && code_point <= 0xDFFF) {
     *unsupported = "lone surrogates in strings are not supported";
   } else {
-    AppendUtf8(code_point, out);
+    isa::AppendUtf8(code_point, out);
   }
 }
 

@@ -2,8 +2,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "isa/utf8.h"
 #include "specializer/partial_eval/generator.h"
-#include "specializer/partial_eval/python_text.h"
 
 namespace tilevm::specializer {
 
@@ -65,7 +65,7 @@ Value OverText(const Value& text) {
   return MakeIterator("str_iterator", [text, at = size_t{0}](Impl&, Loc) mutable -> Item {
     const std::string& all = text.string();
     if (at >= all.size()) return End();
-    const size_t size = ByteOfCodePoint(absl::string_view(all).substr(at), 1);
+    const size_t size = isa::ByteOfCodePoint(absl::string_view(all).substr(at), 1);
     at += size;
     return Value::String(all.substr(at - size, size));
   });

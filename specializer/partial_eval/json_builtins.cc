@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "isa/utf8.h"
 #include "specializer/partial_eval/impl.h"
 #include "specializer/partial_eval/python_format.h"
-#include "specializer/partial_eval/python_text.h"
 
 namespace tilevm::specializer {
 
@@ -104,7 +104,7 @@ class Writer {
     text += '"';
     for (size_t at = 0; at < string.size();) {
       const size_t start = at;
-      const uint32_t code = NextCodePoint(string, at);
+      const uint32_t code = isa::NextCodePoint(string, at);
       constexpr std::pair<uint32_t, const char*> kShort[] = {{'"', "\\\""}, {'\\', "\\\\"}, {'\n', "\\n"},
                                                              {'\r', "\\r"}, {'\t', "\\t"}, {'\b', "\\b"}, {'\f', "\\f"}};
       const auto* short_form = std::find_if(std::begin(kShort), std::end(kShort), [&](const auto& row) { return row.first == code; });
@@ -271,7 +271,7 @@ class Reader {
           at_ = back;
         }
       }
-      AppendCodePoint(code, &string);
+      isa::AppendUtf8(code, &string);
     }
   }
   absl::StatusOr<uint32_t> HexCode() {  // at the u

@@ -10,9 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "isa/utf8.h"
 #include "specializer/partial_eval/impl.h"
 #include "specializer/partial_eval/python_format.h"
-#include "specializer/partial_eval/python_text.h"
 
 namespace tilevm::specializer {
 
@@ -279,16 +279,16 @@ absl::StatusOr<Value> Chr(Impl&, const CallArgs& args, Loc loc) {
   if (code < 0 || code > 0x10ffff) return InvalidAt(loc, "ValueError: chr() arg not in range(0x110000)");
   if (code >= 0xd800 && code < 0xe000) return UnimplementedAt(loc, "chr of a surrogate");
   std::string text;
-  AppendCodePoint(static_cast<uint32_t>(code), &text);
+  isa::AppendUtf8(static_cast<uint32_t>(code), &text);
   return Value::String(std::move(text));
 }
 
 absl::StatusOr<Value> Ord(Impl&, const CallArgs& args, Loc loc) {
   TILEVM_RETURN_IF_ERROR(CheckArguments(args, "ord", 1, 1, loc));
-  if (!args.positional[0].is(ValueKind::kString) || CodePoints(args.positional[0].string()) != 1)
+  if (!args.positional[0].is(ValueKind::kString) || isa::CodePoints(args.positional[0].string()) != 1)
     return InvalidAt(loc, "TypeError: ord() expected a character");
   size_t at = 0;
-  return Value::Int(NextCodePoint(args.positional[0].string(), at));
+  return Value::Int(isa::NextCodePoint(args.positional[0].string(), at));
 }
 
 absl::StatusOr<Value> Type(Impl& impl, const CallArgs& args, Loc loc) {

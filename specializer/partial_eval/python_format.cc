@@ -9,7 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "specializer/partial_eval/python_text.h"
+#include "isa/utf8.h"
 
 namespace tilevm::specializer {
 
@@ -115,7 +115,7 @@ absl::StatusOr<int> ReadNumber(absl::string_view& text, Loc loc) {
 absl::StatusOr<Spec> ParseSpec(absl::string_view text, Loc loc) {
   const std::string whole(text);
   Spec spec;
-  if (const size_t first = ByteOfCodePoint(text, 1); first < text.size() && IsAlign(text[first])) {
+  if (const size_t first = isa::ByteOfCodePoint(text, 1); first < text.size() && IsAlign(text[first])) {
     spec.fill = std::string(text.substr(0, first));
     spec.align = text[first];
     text.remove_prefix(first + 1);
@@ -169,7 +169,7 @@ std::string Group(const std::string& digits, char separator, int every) {
 }
 
 std::string Pad(const Spec& spec, const std::string& sign, const std::string& body, char default_align) {
-  const size_t size = sign.size() + static_cast<size_t>(CodePoints(body));
+  const size_t size = sign.size() + static_cast<size_t>(isa::CodePoints(body));
   size_t width = static_cast<size_t>(spec.width);
   if (size >= width) return sign + body;
   size_t space = width - size;
@@ -276,7 +276,7 @@ absl::StatusOr<std::string> FormatValue(const Value& given, absl::string_view sp
     return InvalidAt(loc, "ValueError: unknown format code '", std::string(1, spec.type), "' for object of type '", TypeName(value, nullptr), "'");
   }
   std::string text = Str(value);
-  if (spec.precision >= 0) text.resize(ByteOfCodePoint(text, spec.precision));
+  if (spec.precision >= 0) text.resize(isa::ByteOfCodePoint(text, spec.precision));
   return Pad(spec, "", text, '<');
 }
 
@@ -328,14 +328,14 @@ absl::StatusOr<std::string> PercentFormat(absl::string_view text, const Value& v
       TILEVM_ASSIGN_OR_RETURN(std::string piece, to_text(item, spec.type == 'r'));
       if (out.size() + piece.size() > kMaxText)
         return ErrorAt(loc, absl::StatusCode::kResourceExhausted, "MemoryError: a string of more than ", kMaxText, " bytes");
-      if (spec.precision >= 0) piece.resize(ByteOfCodePoint(piece, spec.precision));
+      if (spec.precision >= 0) piece.resize(isa::ByteOfCodePoint(piece, spec.precision));
       if (spec.align == '=') spec.align = '>', spec.fill = " ";  // zeros are for numbers
       out += Pad(spec, "", piece, '>');
       continue;
     }
     if (spec.type == 'c' && item.is(ValueKind::kString)) {
       const std::string& one = item.string();
-      if (CodePoints(one) != 1) return InvalidAt(loc, "TypeError: %c requires int or char");
+      if (isa::CodePoints(one) != 1) return InvalidAt(loc, "TypeError: %c requires int or char");
       out += Pad(spec, "", one, '>');
       continue;
     }

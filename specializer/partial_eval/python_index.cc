@@ -5,10 +5,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "isa/utf8.h"
 #include "specializer/partial_eval/generator.h"
 #include "specializer/partial_eval/impl.h"
 #include "specializer/partial_eval/live_dict.h"
-#include "specializer/partial_eval/python_text.h"
 
 namespace tilevm::specializer {
 
@@ -220,7 +220,7 @@ absl::StatusOr<bool> Evaluator::Impl::Contains(const Value& container, const Val
 
 absl::StatusOr<int64_t> Evaluator::Impl::Length(const Value& value, Loc loc) {
   switch (value.kind()) {
-    case ValueKind::kString: return CodePoints(value.string());
+    case ValueKind::kString: return isa::CodePoints(value.string());
     case ValueKind::kTuple: case ValueKind::kList: return static_cast<int64_t>(value.items().size());
     case ValueKind::kDict: return static_cast<int64_t>(value.As<DictPayload>()->entries.size());
     case ValueKind::kSet: return static_cast<int64_t>(value.As<SetPayload>()->items.size());
@@ -267,7 +267,7 @@ absl::StatusOr<Value> Evaluator::Impl::Index(const Value& object, const Value& g
       TILEVM_ASSIGN_OR_RETURN(const int64_t size, Length(object, loc));
       if (static_cast<size_t>(size) != text.size()) {
         for (size_t i = 0; i < text.size(); ++i) {
-          if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) starts.push_back(i);
+          if (isa::StartsCharacter(text[i])) starts.push_back(i);
         }
         starts.push_back(text.size());
       }

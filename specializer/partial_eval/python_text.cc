@@ -4,42 +4,9 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "isa/utf8.h"
 
 namespace tilevm::specializer {
-
-uint32_t NextCodePoint(absl::string_view text, size_t& at) {
-  const auto byte = [&](size_t i) { return static_cast<uint32_t>(static_cast<unsigned char>(text[i])); };
-  const uint32_t first = byte(at++);
-  const int more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : first >= 0xc0 ? 1 : 0;
-  uint32_t code = more == 3 ? first & 7 : more == 2 ? first & 15 : more == 1 ? first & 31 : first;
-  for (int i = 0; i < more && at < text.size(); ++i) code = code << 6 | (byte(at++) & 63);
-  return code;
-}
-
-void AppendCodePoint(uint32_t code, std::string* out) {
-  if (code < 0x80) {
-    out->push_back(static_cast<char>(code));
-    return;
-  }
-  const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-  constexpr uint32_t kFirst[] = {0, 0xc0, 0xe0, 0xf0};
-  out->push_back(static_cast<char>(kFirst[more] | code >> (6 * more)));
-  for (int i = more - 1; i >= 0; --i) out->push_back(static_cast<char>(0x80 | ((code >> (6 * i)) & 63)));
-}
-
-int64_t CodePoints(absl::string_view text) {
-  int64_t count = 0;
-  for (char c : text) count += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-  return count;
-}
-
-size_t ByteOfCodePoint(absl::string_view text, int64_t index) {
-  size_t at = 0;
-  for (; at < text.size(); ++at) {
-    if ((static_cast<unsigned char>(text[at]) & 0xc0) != 0x80 && index-- == 0) break;
-  }
-  return at;
-}
 
 namespace {
 
@@ -86,14 +53,14 @@ absl::StatusOr<std::string> ChangeCase(absl::string_view text, bool upper, Loc l
   std::string out;
   for (size_t at = 0; at < text.size();) {
     const size_t from = at;
-    const uint32_t code = NextCodePoint(text, at);
+    const uint32_t code = isa::NextCodePoint(text, at);
     if (code == 0xdf) {  // sharp s
       out += upper ? "SS" : "\u00df";
       continue;
     }
     const std::optional<uint32_t> other = OtherCase(code, upper);
     if (!other.has_value()) return UnimplementedAt(loc, upper ? "upper" : "lower", " case of '", text.substr(from, at - from), "'");
-    AppendCodePoint(*other, &out);
+    isa::AppendUtf8(*other, &out);
   }
   return out;
 }

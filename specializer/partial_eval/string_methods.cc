@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "isa/utf8.h"
 #include "specializer/partial_eval/methods.h"
 #include "specializer/partial_eval/python_format.h"
 #include "specializer/partial_eval/python_text.h"
@@ -24,7 +25,7 @@ absl::StatusOr<Value> Lower(const MethodCall& c) {
 }
 absl::StatusOr<Value> Capitalize(const MethodCall& c) {
   const absl::string_view text = c.self.string();
-  const size_t first = ByteOfCodePoint(text, 1);
+  const size_t first = isa::ByteOfCodePoint(text, 1);
   TILEVM_ASSIGN_OR_RETURN(const std::string head, ChangeCase(text.substr(0, first), true, c.loc));
   TILEVM_ASSIGN_OR_RETURN(const std::string tail, ChangeCase(text.substr(first), false, c.loc));
   return Value::String(head + tail);
@@ -36,7 +37,7 @@ struct Window {
 };
 absl::StatusOr<std::optional<Window>> WindowOf(const MethodCall& c) {
   const absl::string_view text = c.self.string();
-  int64_t bounds[] = {0, CodePoints(text)};
+  int64_t bounds[] = {0, isa::CodePoints(text)};
   const int64_t size = bounds[1];
   for (size_t i = 0; i < 2; ++i) {
     if (c.count() <= i + 1 || c.args.positional[i + 1].is(ValueKind::kNone)) continue;
@@ -45,7 +46,7 @@ absl::StatusOr<std::optional<Window>> WindowOf(const MethodCall& c) {
   }
   bounds[1] = std::min(bounds[1], size);
   if (bounds[0] > bounds[1]) return std::optional<Window>();
-  return std::optional<Window>(Window{ByteOfCodePoint(text, bounds[0]), ByteOfCodePoint(text, bounds[1]), bounds[0]});
+  return std::optional<Window>(Window{isa::ByteOfCodePoint(text, bounds[0]), isa::ByteOfCodePoint(text, bounds[1]), bounds[0]});
 }
 absl::StatusOr<Value> Title(const MethodCall& c) {
   std::string text = c.self.string();
@@ -259,7 +260,7 @@ absl::StatusOr<Value> Replace(const MethodCall& c) {
     for (; limit != 0; limit -= limit > 0) {
       out += to;
       if (text.empty()) break;
-      const size_t size = ByteOfCodePoint(text, 1);
+      const size_t size = isa::ByteOfCodePoint(text, 1);
       absl::StrAppend(&out, text.substr(0, size));
       text.remove_prefix(size);
       TILEVM_RETURN_IF_ERROR(c.impl.CheckText(out.size(), c.loc));
@@ -286,7 +287,7 @@ absl::StatusOr<Value> FindText(const MethodCall& c) {
   if (window.has_value()) {
     const absl::string_view text = absl::string_view(c.self.string()).substr(window->first, window->last - window->first);
     const size_t at = c.name[0] == 'r' ? text.rfind(part) : text.find(part);
-    if (at != absl::string_view::npos) return Value::Int(window->index + CodePoints(text.substr(0, at)));
+    if (at != absl::string_view::npos) return Value::Int(window->index + isa::CodePoints(text.substr(0, at)));
   }
   if (absl::EndsWith(c.name, "index")) return InvalidAt(c.loc, "ValueError: substring not found");
   return Value::Int(-1);
@@ -298,7 +299,7 @@ absl::StatusOr<Value> CountText(const MethodCall& c) {
   TILEVM_ASSIGN_OR_RETURN(const std::optional<Window> window, WindowOf(c));
   if (!window.has_value()) return Value::Int(0);
   const absl::string_view text = absl::string_view(c.self.string()).substr(window->first, window->last - window->first);
-  if (part.empty()) return Value::Int(CodePoints(text) + 1);
+  if (part.empty()) return Value::Int(isa::CodePoints(text) + 1);
   int64_t count = 0;
   for (size_t at = text.find(part); at != absl::string_view::npos; at = text.find(part, at + part.size())) ++count;
   return Value::Int(count);
@@ -326,10 +327,10 @@ absl::StatusOr<Value> Justify(const MethodCall& c) {
   std::string fill = c.name == "zfill" ? "0" : " ";
   if (c.count() == 2) {
     TILEVM_ASSIGN_OR_RETURN(fill, c.Text(1));
-    if (CodePoints(fill) != 1) return InvalidAt(c.loc, "TypeError: The fill character must be exactly one character long");
+    if (isa::CodePoints(fill) != 1) return InvalidAt(c.loc, "TypeError: The fill character must be exactly one character long");
   }
   absl::string_view text = c.self.string();
-  const int64_t space = width - CodePoints(text);
+  const int64_t space = width - isa::CodePoints(text);
   if (space <= 0) return c.self;
   TILEVM_RETURN_IF_ERROR(c.impl.CheckText(text.size() + static_cast<size_t>(std::min<int64_t>(space, kMaxText)) * fill.size(), c.loc));
   const int64_t left = c.name == "ljust" ? 0 : c.name == "center" ? space / 2 + (space & width & 1) : space;
