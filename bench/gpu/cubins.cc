@@ -1,13 +1,13 @@
 // Writes cubins of kernels in Triton files, with what a launcher has to know of each: compare.py loads them beside Triton's own.
 //
-//   cubins [--arch=sm_90a] [--multiprocessors=N] [--parts=N] [--repeat=N] [--text] [--cache=FOLDER] SPEC.json FOLDER
+//   cubins [--arch=sm_90a] [--multiprocessors=N] [--parts=N] [--repeat=N] [--text] [--made-maps] [--cache=FOLDER] SPEC.json FOLDER
 //
 // SPEC.json is a list of {"name", "file", "kernel", "num_warps", "num_stages", "grid", "args"}; args stand for the parameters in order:
 //   {"pointer": "f16", "aligned": true}   {"int": 4096}   {"float": 0.5}   {"const": 128} (or true, "text", null)   {"dtype": "f16"}
 // An int of 1 is specialized away and divisibility by 16 is promised where it holds, as Triton does. FOLDER gets NAME.cubin (and NAME.cu with --text; NAME.slow.cu:
 // of a variant whose products the assembler lets wait) and manifest.json: {"name": {"entry", "cubin", "threads", "smem", "params": [index of the argument], "maps",
 // "persistent", "registers", "spill", "ms"}}; a kernel that could not be built has "error" alone. "maps" are the fields of its tensor maps for these arguments:
-// {"param": place in params, "offset": bytes from there, "dtype", "extents", "strides", "box", "swizzle"}, numbers as cuTensorMapEncodeTiled takes them. With
+// {"param": place in params (null: of none), "offset": bytes from there, "dtype", "extents", "strides", "box", "swizzle"}, numbers as cuTensorMapEncodeTiled takes them. With
 // --repeat each is compiled N times without NVRTC's cache and "ms" holds the medians (nvrtc_cpu is processor time, which other programs do not stretch). With
 // --cache a text that was compiled before is not compiled again. --parts=N: every program in N parts, of -N
 // those of the last wave, to see what the choice costs.
@@ -53,6 +53,7 @@ struct Settings {
   int parts = 0;              // 0: as the launcher would choose
   std::string cache;          // a folder; none if empty
   bool text = false;
+  bool made_maps = false;     // gpu/compile/generate.h
 };
 
 absl::StatusOr<ArgSpec> SpecOf(const json& arg) {
@@ -114,6 +115,11 @@ std::vector<uint64_t> ValuesOf(const ir::Kernel& kernel, const json& args) {
 json MapsOf(const std::vector<launch::MapFields>& maps, const std::vector<uint64_t>& values) {
   json out = json::array();
   for (const launch::MapFields& map : maps) {
+    if (map.made) {  // of no array
+      out.push_back({{"param", nullptr}, {"offset", map.address}, {"dtype", MapType(map.dtype)}, {"extents", map.extents}, {"strides", map.strides}, {"box", map.box},
+                     {"swizzle", MapSwizzle(map.swizzle)}});
+      continue;
+    }
     const size_t param = static_cast<size_t>((map.address + (uint64_t{1} << (kAddressBits - 1))) >> kAddressBits) - 1;
     out.push_back({{"param", param}, {"offset", static_cast<int64_t>(map.address - values.at(param))}, {"dtype", MapType(map.dtype)}, {"extents", map.extents},
                    {"strides", map.strides}, {"box", map.box}, {"swizzle", MapSwizzle(map.swizzle)}});
@@ -198,7 +204,9 @@ absl::StatusOr<json> Build(const Nvrtc& nvrtc, const Settings& settings, const j
       options.promises.tail = settings.parts < 0;
       return GenerateFor(kernel, target, options, values, grid, true, settings.parts != 0 ? 0 : settings.multiprocessors);
     };
-    TILEVM_ASSIGN_OR_RETURN(Made made, (BestVariant<Made>({}, generate, to_cubin, [](const Made& m) { return BadnessOf(m.second.spill_bytes, m.second.serialised); })));
+    GenerateOptions first;
+    first.made_maps = settings.made_maps;
+    TILEVM_ASSIGN_OR_RETURN(Made made, (BestVariant<Made>(first, generate, to_cubin, [](const Made& m) { return BadnessOf(m.second.spill_bytes, m.second.serialised); })));
     const auto& [emitted, compiled] = made;
     compile.push_back(compile_ms);
     emit.push_back(emit_ms);
@@ -276,6 +284,8 @@ int main(int argc, char** argv) {
       if (!absl::SimpleAtoi(arg, &settings.parts)) settings.parts = 0;
     } else if (absl::ConsumePrefix(&arg, "--cache=")) {
       settings.cache = std::string(arg);
+    } else if (arg == "--made-maps") {
+      settings.made_maps = true;
     } else if (arg == "--text") {
       settings.text = true;
     } else {
@@ -283,7 +293,7 @@ int main(int argc, char** argv) {
     }
   }
   if (names.size() != 2) {
-    std::fprintf(stderr, "cubins [--arch=sm_90a] [--multiprocessors=N] [--parts=N] [--repeat=N] [--text] [--cache=FOLDER] SPEC.json FOLDER\n");
+    std::fprintf(stderr, "cubins [--arch=sm_90a] [--multiprocessors=N] [--parts=N] [--repeat=N] [--text] [--made-maps] [--cache=FOLDER] SPEC.json FOLDER\n");
     return 2;
   }
   settings.folder = names[1];

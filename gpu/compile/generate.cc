@@ -142,13 +142,17 @@ pipeline::Schedule ScheduleOf(const layout::LayoutKernel& kernel, const analysis
   how.vector = [&](const ir::Op& op) { return VectorOf(kernel, accesses, op); };
   how.boxes = boxes;
   how.turn = options.promises.turn;
-  for (;; how.rows = false) {
+  how.made = split && boxes != nullptr && options.made_maps && boxes->HasMade();
+  for (;;) {
     pipeline::Schedule schedule = pipeline::MakeSchedule(kernel, how);
     if (!split) return schedule;
     const int num_warps = kernel.kernel.options.num_warps;
     schedule.why_no_roles = pipeline::AssignRoles(kernel, {boxes, target.max_smem_per_block, scratch, num_warps, options.promises.box_stores, !options.few_programs,
-                                                           options.promises.many ? options.merged : 1, options.threads, options.promises.no_alias}, &schedule);
-    if (schedule.roles.groups > 0 || !how.rows) return schedule;  // what the producer needs for rows may be what it cannot know
+                                                           options.promises.many ? options.merged : 1, options.threads, how.made, options.promises.no_alias}, &schedule);
+    if (schedule.roles.groups > 0) return schedule;
+    if (how.made) how.made = false;
+    else if (how.rows) how.rows = false;  // what the producer needs for rows may be what it cannot know
+    else return schedule;
   }
 }
 

@@ -41,6 +41,9 @@ struct GenerateOptions {
   bool wgmma = true;         // where the target has it
   int merged = 4;            // programs that share a CTA, at most
   bool threads = true;       // a warpgroup of its own may copy what is no box (specializer/pipeline/roles.h)
+  // The kernel may make tensor maps of arrays that it finds in memory (specializer/pipeline/roles.h: made maps). Off, for no GPU has run that yet: `cuda_cases` and
+  // `cubins` of bench/gpu have --made-maps.
+  bool made_maps = false;
   bool few_programs = false; // no more than multiprocessors: each CTA may have one for itself
 };
 

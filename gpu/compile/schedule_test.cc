@@ -366,13 +366,28 @@ def kernel(sizes, addresses, c, BM: tl.constexpr, BN: tl.constexpr, BK: tl.const
 )",
                                          "*i32/16 *i64/16 *f16/16 =128 =128 =64", 8);
   for (const char* arch : {"sm_80", "sm_90a"}) {
-    const absl::StatusOr<Emitted> emitted = Generate(kernel, *TargetOf(arch), {});
+    GenerateOptions without_maps;
+    without_maps.promises.boxes = false;
+    const absl::StatusOr<Emitted> emitted = Generate(kernel, *TargetOf(arch), without_maps);
     ASSERT_TRUE(emitted.ok()) << emitted.status();
     for (const char* expected : {"if (low % 16 == 0) {", "copy_async<16>(", "copy_elements<8>(", ") % 16 == 0) {", "store<8, 0, 0>(", "store<1, 0, 0>("}) {
       EXPECT_NE(emitted->text.find(expected), std::string::npos) << arch << " " << expected << "\n" << emitted->text;
     }
     EXPECT_EQ(emitted->text.find("copies_started") != std::string::npos, std::string(arch) == "sm_90a");
   }
+  // On sm_90 the producer can make tensor maps of them, one for the store too.
+  GenerateOptions made;
+  made.made_maps = true;
+  const absl::StatusOr<Emitted> emitted = Generate(kernel, *TargetOf("sm_90a"), made);
+  ASSERT_TRUE(emitted.ok()) << emitted.status();
+  ASSERT_EQ(emitted->slice.maps.size(), 3u);
+  EXPECT_TRUE(emitted->slice.checks.empty());
+  for (const launch::TensorMap& map : emitted->slice.maps) EXPECT_TRUE(map.made);
+  for (const char* expected : {"MadeMap<2, true> made2", "made0.begin(ring0);", "made2.begin();", "made1.publish();", "made2.take();", "told.meet(made1.low(), made1.high());",
+                               "load_box(ring0.address() + 0, made0.map", "made1.load_elements<64, 128>(", "told.pass(2, made2.low(), made2.high());", "store_box(made2.map"}) {
+    EXPECT_NE(emitted->text.find(expected), std::string::npos) << expected << "\n" << emitted->text;
+  }
+  EXPECT_EQ(emitted->text.find("copies_started"), std::string::npos);
 }
 
 // A kernel set up beside the one before it computes addresses first, and tells the cache of a long row; what may touch memory stands behind the wait.

@@ -43,6 +43,7 @@ struct Ring {
   u32 slots, barriers;  // addresses of the first slot and of the first full barrier
   u32 slot = 0, round = 0;
   u32 oldest = 0, held = 0;  // slots that a consumer has not released yet
+  u32 fills = 0;             // slots that a side has gone through
 
   TV_DEV Ring(u32 slots, u32 barriers) : slots(slots), barriers(barriers) {}
   TV_DEV void init(u32 consumers, u32 arrivals = 1) const {
@@ -55,6 +56,7 @@ struct Ring {
   TV_DEV u32 full() const { return barriers + 8 * slot; }
   TV_DEV u32 empty() const { return barriers + 8 * (Stages + slot); }
   TV_DEV void advance() {
+    ++fills;
     if (++slot == Stages) {
       slot = 0;
       round ^= 1;
@@ -64,10 +66,21 @@ struct Ring {
   // The producer's side; the first round finds all slots empty.
   TV_DEV void wait_empty() const { barrier_wait(empty(), round ^ 1); }
   TV_DEV void expect(u32 bytes) const { barrier_expect(full(), bytes); }
+  // Until the first so many fills have arrived. Those whose slots are filled anew have been read.
+  TV_DEV void wait_landed(u32 count) const {
+    for (u32 i = count < Stages ? 0 : count - Stages; i < count; ++i) {
+      if (fills - i <= Stages) barrier_wait(barriers + 8 * (i % Stages), i / Stages & 1);
+    }
+  }
   // This thread's cp.async so far belong to the slot.
   TV_DEV void copies_started() const { asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(full()) : "memory"); }
 
   // The consumer's side.
+  TV_DEV bool is_full() const {  // without waiting
+    u32 passed;
+    asm volatile("{\n.reg .pred p;\nmbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}" : "=r"(passed) : "r"(full()), "r"(round) : "memory");
+    return passed != 0;
+  }
   TV_DEV void wait_full() {
     barrier_wait(full(), round);
     if (Threads) fence_shared();  // the tensor cores read by another way than cp.async wrote

@@ -38,7 +38,9 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
   // tensor cores to itself soon enough: with turns one would wait for all that another does before it.
   const bool split = HasRoles(), differ = BoundsDiffer(op), begins_differ = differ && roles().varies.count(op.operands[0]) != 0;
   const bool turns = split && roles().groups > 1 && !begins_differ;
-  for (const pipeline::Copy& copy : plan.copies) OrderAccess(def_[copy.value]->operands[0], false);
+  for (const pipeline::Copy& copy : plan.copies) {
+    if (MadeFor(*def_[copy.value]) < 0) OrderAccess(def_[copy.value]->operands[0], false);
+  }
   for (size_t i = 0; i < op.results.size(); ++i) {
     Materialise(op.operands[3 + i]);
     Line(Declared(op.results[i]), " = ", Name(op.operands[3 + i]), ";");

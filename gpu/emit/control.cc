@@ -46,6 +46,7 @@ absl::Status Printer::PrintRegion(const ir::Region& region, const ir::Op* owner)
       }
     }
     const ir::Op* op = order[i];
+    if (HasRoles()) TakeMadeMaps(*op);
     if (plan != nullptr && op->results.size() == 1 && plan->only_ahead.count(op->results[0]) != 0) continue;
     if (HasRoles() && roles().skipped.count(op) != 0) continue;
     if (overlaps) WaitForOperands(*op);
@@ -60,7 +61,7 @@ absl::Status Printer::PrintRegion(const ir::Region& region, const ir::Op* owner)
     TILEVM_RETURN_IF_ERROR(PrintOp(*op, owner, region));
     if (told) {
       Flush();
-      Line("told.after();");
+      Line("told.after", MadeFor(*op) < 0 ? "();" : roles().box_stores.at(op).own_rows ? "_boxes((threadIdx.x & 127) == 0);" : "_boxes(threadIdx.x == 0);");
     }
     if (early && op->results[0] == plan->overlap->early.back()) TakeTurn(false);
     if (!HasRoles()) continue;
@@ -76,7 +77,10 @@ absl::Status Printer::PrintRegion(const ir::Region& region, const ir::Op* owner)
 
 absl::Status Printer::PrintFor(const ir::Op& op) {
   if (options_.schedule != nullptr) {
-    if (const pipeline::Loop* plan = options_.schedule->LoopOf(op.regions[0].args[0])) return plan->delay.has_value() ? PrintDelayedFor(op, *plan) : HasRoles() ? PrintConsumerFor(op, *plan) : PrintPipelinedFor(op, *plan);
+    if (const pipeline::Loop* plan = options_.schedule->LoopOf(op.regions[0].args[0])) {
+      if (ToldLater() && (plan->delay.has_value() || plan->overlap.has_value())) Line("told.tell();");
+      return plan->delay.has_value() ? PrintDelayedFor(op, *plan) : HasRoles() ? PrintConsumerFor(op, *plan) : PrintPipelinedFor(op, *plan);
+    }
   }
   const ir::Region& body = op.regions[0];
   for (size_t i = 0; i < op.results.size(); ++i) Line(Declared(op.results[i]), " = ", Name(op.operands[3 + i]), ";");

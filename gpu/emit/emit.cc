@@ -23,10 +23,10 @@ bool IsReserved(const std::string& name) {
       "exp", "log", "sin", "cos", "sqrt", "abs", "add", "sub", "mul", "load", "store", "where", "cast", "map", "pack", "reduce", "arange", "splat", "zeros",
       "round", "floor", "ceil", "tan", "erf", "lt", "le", "gt", "ge", "eq", "ne", "neg", "mod", "fma", "min", "max", "index", "tv", "barrier", "packed",
       "f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "same", "pick", "number", "stored", "shuffle", "join", "constant",
-      "relabel", "convert", "maximum", "minimum", "exp2", "log2", "tanh", "rsqrt", "invert", "bitcast", "program", "programs", "deal", "deals", "dealer", "told", "member", "other", "others", "count", "left", "grid_x", "grid_y", "grid_z", "fragment", "mma", "r", "i", "wide", "y0", "y1", "yn", "j0", "j1", "jn"};
+      "relabel", "convert", "maximum", "minimum", "exp2", "log2", "tanh", "rsqrt", "invert", "bitcast", "program", "programs", "deal", "deals", "dealer", "told", "member", "other", "others", "claim", "claims", "map_places", "count", "left", "grid_x", "grid_y", "grid_z", "fragment", "mma", "r", "i", "wide", "y0", "y1", "yn", "j0", "j1", "jn"};
   // What the emitter numbers: ring0, b12, words3_0.
   static const auto* const kNumbered = new std::set<std::string>{
-      "a", "add", "b", "before", "behind", "changed", "copies", "drained", "first", "given", "go", "group", "inverse", "kind", "late", "left", "low", "map", "mapped", "most", "none", "old",
+      "a", "add", "b", "before", "behind", "changed", "copies", "drained", "first", "given", "go", "group", "inverse", "kind", "late", "left", "low", "made", "map", "mapped", "most", "none", "old",
       "part", "place", "put", "quotients", "record", "reduced", "ring", "scalar", "slot", "take", "trips", "words", "work"};
   const size_t digits = name.find_first_of("0123456789");
   if (digits != std::string::npos && kNumbered->count(name.substr(0, digits)) != 0) return true;
@@ -142,7 +142,7 @@ absl::StatusOr<Emitted> Printer::Run() {
     out.ctas = roles().ctas;
     out.runs = runs_;
   }
-  const std::string head = packed ? absl::StrCat("#define TV_PACKED ", own_bytes, "\n") : HasRoles() ? absl::StrCat("#define TV_CONSUMERS ", 128 * roles().groups, Merged() ? "\n#define TV_MERGED" : "", "\n#include \"device/boxes.cuh\"\n") : "";
+  const std::string head = packed ? absl::StrCat("#define TV_PACKED ", own_bytes, "\n") : HasRoles() ? absl::StrCat("#define TV_CONSUMERS ", 128 * roles().groups, Merged() ? "\n#define TV_MERGED" : "", "\n#include \"device/boxes.cuh\"\n", roles().made.empty() ? "" : "#include \"device/made_maps.cuh\"\n") : "";
   out.text = absl::StrCat(head, "#include \"device/all.cuh\"\nusing namespace tv;\n", declarations_, "extern \"C\" __global__ void __launch_bounds__(", out.threads,
                           HasRoles() ? absl::StrCat(", ", roles().ctas, ") ") : ") ", out.entry, "(", params, ") {\n", prologue_, body_, "}\n");
   return out;

@@ -68,6 +68,7 @@ void Printer::CollectAccesses(const ir::Region& region, Pending& out) {
       if (effect != isa::Effect::kWrites) out.reads.insert(base);
       if (effect != isa::Effect::kReads) out.writes.insert(base);
       const absl::string_view sem = op.StringAttr("sem", "acq_rel");
+      if (effect == isa::Effect::kWrites && MadeFor(op) >= 0) out.boxes = true;
       if (effect == isa::Effect::kReadsWrites && op.op != Op::kCopyAsync) out.acquired |= sem == "acq_rel" || sem == "acquire";
     }
     for (const ir::Region& inner : op.regions) CollectAccesses(inner, out);
@@ -78,6 +79,11 @@ void Printer::Pending::Join(const Pending& other) {
   reads.insert(other.reads.begin(), other.reads.end());
   writes.insert(other.writes.begin(), other.writes.end());
   acquired |= other.acquired;
+  boxes |= other.boxes;
+}
+
+void Printer::WaitForBoxes() {
+  if (pending_.boxes) Line("if ((threadIdx.x & 127) == 0) boxes_written();");
 }
 
 void Printer::OrderAccess(ir::ValueId pointer, bool writes) {
@@ -89,6 +95,7 @@ void Printer::OrderAccess(ir::ValueId pointer, bool writes) {
   };
   if (pending_.acquired || meets(pending_.writes) || (writes && meets(pending_.reads))) {
     Flush();
+    WaitForBoxes();
     Line("barrier();");
     pending_ = Pending();
   }

@@ -172,6 +172,8 @@ absl::Status Printer::PrintLoad(const ir::Op& op) {
   if (producing_) {  // it has waited for stores (roles.told)
   } else if (once) {
     UseShared(8);
+    if (pending_.boxes) Flush();
+    WaitForBoxes();
     pending_ = Pending();  // the template has a barrier on both sides
   } else {
     OrderAccess(pointer, false);

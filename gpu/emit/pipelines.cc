@@ -307,7 +307,7 @@ absl::Status Printer::PrintAhead(const ir::Op& op, const pipeline::Loop& plan, i
 int Printer::OpenPipelined(const ir::Op& op, const pipeline::Loop& plan, Pending& before) {
   const ir::Region& body = op.regions[0];
   for (const pipeline::Copy& copy : plan.copies) {
-    if (!copy.by_threads) OrderAccess(def_[copy.value]->operands[0], false);
+    if (!copy.by_threads && MadeFor(*def_[copy.value]) < 0) OrderAccess(def_[copy.value]->operands[0], false);  // else the producer has waited for stores (roles.told)
   }
   int fresh = -1;
   for (size_t i = 0; i < op.results.size(); ++i) {

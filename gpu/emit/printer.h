@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -39,6 +40,7 @@ class Printer {
   // What the program has done to memory since its last barrier, by base (memory.cc).
   struct Pending {
     std::set<int> reads, writes;
+    bool boxes = false;     // by copies that have to be waited for
     bool acquired = false;  // another thread has taken in what other programs wrote
     void Join(const Pending& other);
   };
@@ -196,6 +198,21 @@ class Printer {
   void TakeRings(const ir::Op& op);                       // before an op of a loop's body: waits for slots that it is the first to read
   size_t MapCount() const { return options_.boxes == nullptr ? 0 : options_.boxes->slice().maps.size(); }  // accesses of two loops may share one
   int UseBox(const ir::Op& access, const std::map<int, int64_t>& size, int swizzle, bool turned = false);  // by axis of the tile
+
+  // --- made_maps.cc ---
+  int MadeFor(const ir::Op& access) const;                // index into Roles::made; -1
+  std::string MadeName(const ir::Op& access) const;
+  // Axis (-1: none) and start of each dimension of a box, innermost first.
+  std::vector<std::pair<int, const analysis::Polynomial*>> StartsOf(const ir::Op& access) const;
+  std::pair<int64_t, int64_t> MadeExtents(const ir::Op& access) const;
+  std::string NumberText(const analysis::Number& number);
+  void DeclareMadeMaps(std::string* init);
+  void PrintMakes(const ir::Op& before);
+  void TakeMadeMaps(const ir::Op& before);
+  void PrintMadeFill(int ring, const std::vector<pipeline::Copy>& copies);
+  bool HasPlainAccesses(const ir::Region& region) const;
+  bool ToldLater() const { return HasRoles() && !roles().made.empty() && !roles().told.empty(); }
+  void WaitForBoxes();                                    // before a barrier, if copies have to be seen behind it
 
   // --- ops ---
   absl::Status PrintRegion(const ir::Region& region, const ir::Op* owner);

@@ -43,9 +43,11 @@ absl::Status Printer::PrintRoles() {
     absl::StrAppend(&init, "ring", i, ".init(", ring.by_wgmma ? roles().groups : consumers / 32, arrivals == 1 ? "" : absl::StrCat(", ", arrivals), "); ");
   }
   if (!roles().told.empty()) {
-    Line("Told<", roles().by_threads ? 4 : 1, ", ", consumers / 32, "> told(shared_address() + ", roles().told_offset, ");");
+    Line(ToldLater() ? "ToldLater" : absl::StrCat("Told<", roles().by_threads ? 4 : 1, ", ", consumers / 32, ">"), " told(shared_address() + ", roles().told_offset, ");");
     absl::StrAppend(&init, "told.init(); ");
   }
+  const bool makes = !roles().made.empty();
+  if (makes) DeclareMadeMaps(&init);
   if (roles().dealt) {
     absl::StrAppend(&declarations_, "__device__ Deal deals[kDeals];\n");
     Line("Dealer<", consumers, "> dealer(shared_address() + ", roles().deal_offset, ");");
@@ -58,7 +60,7 @@ absl::Status Printer::PrintRoles() {
   if (Merged()) Line("MergedPrograms<", roles().programs, "> programs{{{grid_x, grid_y, grid_z}, {0, 0, 0}}, false, 0};");
   else if (roles().persistent && roles().tail_parts > 1) Line("SharedTail<", roles().tail_parts, "> programs(grid_x, grid_y, grid_z, gridDim.x);");
   else if (roles().persistent) Line("Programs programs{{grid_x, grid_y, grid_z}, {0, 0, 0}};");
-  const std::string one = roles().by_threads ? "" : absl::StrCat("if (threadIdx.x == ", consumers, ") ");
+  const std::string one = roles().by_threads || makes ? "" : absl::StrCat("if (threadIdx.x == ", consumers, ") ");
   auto each_program = [&](bool produces, const char* member) {
     const std::string more = produces ? one : "";
     const int reversed = options_.schedule->order.reversed;
@@ -83,11 +85,17 @@ absl::Status Printer::PrintRoles() {
   };
   // A register more for a thread of 128 is one less for another: 65536 in all. Addresses of cp.async take more than boxes. By how many warpgroups compute; 0: one, of
   // each of two CTAs.
-  static constexpr struct { int fewer, more; } kBoxes[] = {{24, 232}, {56, 240}, {40, 232}, {32, 160}, {32, 112}}, kThreads[] = {{88, 168}, {104, 240}, {104, 200}, {80, 144}, {32, 112}};
-  const auto& registers = (roles().by_threads ? kThreads : kBoxes)[roles().ctas == 2 ? 0 : roles().groups];
+  static constexpr struct { int fewer, more; } kBoxes[] = {{24, 232}, {56, 240}, {40, 232}, {32, 160}, {32, 112}}, kThreads[] = {{88, 168}, {104, 240}, {104, 200}, {80, 144}, {32, 112}},
+                    kMakes[] = {{64, 192}, {104, 240}, {88, 208}, {56, 152}, {32, 112}};
+  const auto& registers = (roles().by_threads ? kThreads : makes ? kMakes : kBoxes)[roles().ctas == 2 ? 0 : roles().groups];
   Line("if (threadIdx.x >= ", consumers, ") {");
   ++depth_;
   Line("fewer_registers<", registers.fewer, ">();");
+  if (makes) {
+    Line("if (threadIdx.x < ", consumers + 32, ") {");
+    ++depth_;
+    Line("Claim claim(claims);");
+  }
   each_program(true, ", 0");
   producing_ = true;
   producer_.layout_of = lk_.layout_of;
@@ -102,6 +110,15 @@ absl::Status Printer::PrintRoles() {
   lazy_.assign(lazy_.size(), nullptr);
   --depth_;
   Line("}");
+  if (makes) {
+    for (const pipeline::MadeMap& map : roles().made) {
+      const std::string ring = map.store ? "" : absl::StrCat("ring", options_.schedule->CopyOf(map.access->results[0])->ring);
+      Line(map.store ? absl::StrCat(MadeName(*map.access), ".end();") : absl::StrCat(ring, ".wait_landed(", ring, ".fills);"));
+    }
+    Line("claim.leave();");
+    --depth_;
+    Line("}");
+  }
   if (roles().dealt) Line("if (threadIdx.x == ", consumers, ") { dealer.tell(programs.count()); dealer.end(deals + deal); }");
   if (roles().by_threads) Line("copies_wait<0>();");
   --depth_;
@@ -120,12 +137,18 @@ absl::Status Printer::PrintRoles() {
   if (roles().persistent && smem_bytes_ > roles().bytes) body_.insert(start, absl::StrCat(std::string(2 * depth_, ' '), "barrier();\n"));
   --depth_;
   Line("}");
+  if (ToldLater()) Line("told.tell();");
+  for (const pipeline::MadeMap& map : roles().made) {
+    if (map.store) Line(MadeName(*map.access), ".give_back();");
+  }
   if (!roles().box_stores.empty()) Line("boxes_read<0>();");  // the end of the kernel waits for the rest
   --depth_;
   Line("}");
   std::string maps;
-  for (size_t i = 0; i < MapCount(); ++i) absl::StrAppend(&maps, " prefetch_map(&map", i, ");");
-  if (MapCount() > 0) body_.insert(prefetches, absl::StrCat("  if (threadIdx.x == ", consumers, ") {", maps, " }\n"));
+  for (size_t i = 0; i < MapCount(); ++i) {
+    if (!options_.boxes->slice().maps[i].made) absl::StrAppend(&maps, " prefetch_map(&map", i, ");");
+  }
+  if (!maps.empty()) body_.insert(prefetches, absl::StrCat("  if (threadIdx.x == ", consumers, ") {", maps, " }\n"));
   return absl::OkStatus();
 }
 
@@ -182,7 +205,9 @@ void Printer::PrintUnion(const ir::Op& loop, const std::string& first, const std
 
 absl::Status Printer::PrintProducer(const ir::Region& region) {
   for (const ir::Op& op : region.ops) {
+    PrintMakes(op);
     if (op.results.size() == 1 && roles().produced.count(op.results[0]) != 0) {
+      if (ToldLater() && op.op == Op::kLoad && !IsTile(op.results[0])) Line("told.meet(", Name(op.operands[0]), ");");
       TILEVM_RETURN_IF_ERROR(PrintOp(op, nullptr, region));
       continue;
     }
@@ -191,7 +216,13 @@ absl::Status Printer::PrintProducer(const ir::Region& region) {
     }
     if (roles().told.count(&op) != 0) {
       Flush();
-      Line("told.pass();");
+      if (!ToldLater()) {
+        Line("told.pass();");
+      } else if (const int made = MadeFor(op); made >= 0) {
+        Line("told.pass(", roles().box_stores.at(&op).own_rows ? roles().groups : 1, ", made", made, ".low(), made", made, ".high());");
+      } else {
+        Line("told.pass(", 4 * roles().groups, ");");
+      }
     }
     const pipeline::Loop* plan = op.op == Op::kFor ? options_.schedule->LoopOf(op.regions[0].args[0]) : nullptr;
     if (plan == nullptr && roles().around.count(&op) == 0) continue;
@@ -266,7 +297,13 @@ void Printer::PrintFill(int number, const std::vector<pipeline::Copy>& copies) {
   const pipeline::Ring& plan = roles().rings[number];
   Flush();
   Line(ring, ".wait_empty();");
-  const bool one = plan.boxes && roles().by_threads;
+  if (!roles().made.empty()) Line("__syncwarp();");  // barriers tell one round from the next, not from the one behind it: no lane may fall so far back
+  if (std::any_of(copies.begin(), copies.end(), [&](const pipeline::Copy& copy) { return copy.ring == number && MadeFor(*def_[copy.value]) >= 0; })) {
+    PrintMadeFill(number, copies);
+    Line(ring, ".advance();");
+    return;
+  }
+  const bool one = plan.boxes && (roles().by_threads || !roles().made.empty());
   if (one) Line("if (threadIdx.x == ", 128 * roles().groups, ") {");
   if (one) ++depth_;
   // The loop of a shared tail may not fill a slot.
@@ -350,6 +387,9 @@ absl::Status Printer::PrintProducerFor(const ir::Op& op, const pipeline::Loop* p
     Line(iv, " = ", left, "_first;");
   }
   if (plan != nullptr) PrintLowBits(op, *plan);
+  for (size_t i = 0; plan != nullptr && ToldLater() && i < plan->copies.size(); ++i) {
+    if (const int made = MadeFor(*def_[plan->copies[i].value]); made >= 0) Line("told.meet(made", made, ".low(), made", made, ".high());");
+  }
   Line("#pragma unroll 1");
   Line("for (", CountType(op), " ", left, " = ", differ ? left + "_most" : absl::StrCat("trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, ")"), "; ", left, " != 0; --", left, ", ++", trip, ", ", iv, " = add(", iv,
        ", static_cast<", type, ">(", step, "))) {");
@@ -461,6 +501,7 @@ absl::Status Printer::PrintConsumerFor(const ir::Op& op, const pipeline::Loop& p
   }
   const bool counted = roles().trips.count(body.args[0]) != 0;
   if (counted) Line("i32 ", iv, "_trip = 0;");
+  if (ToldLater() && !plan.overlap.has_value()) Line("told.tell_unless(ring", plan.copies[0].ring, ".is_full());");
   if (TakesTwoSlots(op, plan)) {
     TILEVM_RETURN_IF_ERROR(PrintTwoSlots(op, trips));
     pending_.Join(before);
@@ -584,14 +625,16 @@ absl::Status Printer::PrintTwoSlots(const ir::Op& loop, const std::string& trips
 absl::Status Printer::PrintBoxStore(const ir::Op& op) {
   Flush();
   const pipeline::BoxStore& plan = roles().box_stores.at(&op);
-  const analysis::Box& box = *options_.boxes->Of(op);
+  const bool made = MadeFor(op) >= 0;
   Materialise(plan.value);
+  if (made && HasPlainAccesses(kernel().body)) Line("fence_async();");
   OrderAccess(op.operands[0], true);
+  if (made) pending_.boxes = true;
   const isa::Type& type = TypeOf(plan.value);
   const layout::LinearLayout& where = LayoutOf(plan.value);
   const int elem_bytes = isa::StorageBytes(type.elem);
   const int64_t panels = type.shape[plan.axis] / plan.panel, inside = plan.own_rows ? plan.rows / (roles().groups / roles().programs) : plan.rows;
-  const int map = UseBox(op, {{plan.axis, plan.panel}, {1 - plan.axis, inside}}, static_cast<int>(plan.panel_bytes));
+  const std::string map = made ? MadeName(op) + ".map" : absl::StrCat("&map", UseBox(op, {{plan.axis, plan.panel}, {1 - plan.axis, inside}}, static_cast<int>(plan.panel_bytes)));
 
   // Offsets in a buffer, by bits of thread and of the registers of a panel.
   isa::Shape shape = type.shape;
@@ -678,15 +721,22 @@ absl::Status Printer::PrintBoxStore(const ir::Op& op) {
     Line("fence_shared();");
     Line(sync);
     std::string coordinates;
-    for (const analysis::BoxDim& dim : box.dims) {
-      absl::StrAppend(&coordinates, ", ", Coordinate(dim.start, dim.axis == plan.axis ? column_of(start) : 0));
-      if (plan.own_rows && !Merged() && dim.axis == 1 - plan.axis) absl::StrAppend(&coordinates, " + static_cast<i32>(threadIdx.x >> 7) * ", inside);
+    for (const auto& [axis, from] : StartsOf(op)) {
+      absl::StrAppend(&coordinates, ", ", Coordinate(*from, axis == plan.axis ? column_of(start) : 0));
+      if (plan.own_rows && !Merged() && axis == 1 - plan.axis) absl::StrAppend(&coordinates, " + static_cast<i32>(threadIdx.x >> 7) * ", inside);
     }
-    Line("if (", first, Merged() ? " && programs.counts" : "", ") {");
-    Line("  store_box(&map", map, ", ", buffer, plan.own_rows && !Merged() ? absl::StrCat(" + (threadIdx.x >> 7) * ", apart) : "", coordinates, ");");
+    const std::string from = absl::StrCat(buffer, plan.own_rows && !Merged() ? absl::StrCat(" + (threadIdx.x >> 7) * ", apart) : "");
+    if (made) {
+      Line("if (", map, " == nullptr) ", MadeName(op), ".store_elements<", plan.panel, ", ", inside, ">(", from, coordinates, plan.own_rows ? ", threadIdx.x & 127, 128);" : absl::StrCat(", threadIdx.x, ", 128 * roles().groups, ");"));
+      Line("else if (", first, ") {");
+    } else {
+      Line("if (", first, Merged() ? " && programs.counts" : "", ") {");
+    }
+    Line("  store_box(", map, ", ", from, coordinates, ");");
     Line("  boxes_commit();");
     Line("}");
   }
+  if (made) Line("if (", map, " == nullptr) ", sync);
   return absl::OkStatus();
 }
 

@@ -62,6 +62,7 @@ size_t Printer::GatherScalarLoads(std::vector<const ir::Op*>& order, size_t firs
 void Printer::PrintScalarLoads(const std::vector<const ir::Op*>& loads) {
   Flush();
   UseShared(8 * static_cast<int64_t>(loads.size()));
+  WaitForBoxes();
   pending_ = Pending();
   Line("barrier();");
   Line("if (thread_id() == 0) {");

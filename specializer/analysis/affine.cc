@@ -129,7 +129,7 @@ bool HasAxis(const Polynomial& p) {
   return false;
 }
 
-AffineValues::AffineValues(const ir::Kernel& kernel) : kernel_(kernel), places_(kernel.values.size()), uniform_(kernel.values.size()), params_(kernel.values.size(), -1) {
+AffineValues::AffineValues(const ir::Kernel& kernel, bool any_base) : kernel_(kernel), any_base_(any_base), places_(kernel.values.size()), uniform_(kernel.values.size()), params_(kernel.values.size(), -1) {
   for (size_t i = 0; i < kernel.params.size(); ++i) {
     params_[kernel.params[i].value] = static_cast<int>(i);
     uniform_[kernel.params[i].value] = true;
@@ -235,9 +235,13 @@ std::optional<Affine> AffineValues::Compute(ValueId id) {
     return out;
   }
   const Place& place = places_[id];
-  if (place.op == nullptr) return place.owner == nullptr ? std::nullopt : Argument(id, place);
-  std::optional<Affine> out = ComputeOp(*place.op);
-  if (out.has_value() || !type.is_scalar() || type.elem.pointer) return out;
+  if (place.op == nullptr && place.owner == nullptr) return std::nullopt;
+  std::optional<Affine> out = place.op == nullptr ? Argument(id, place) : ComputeOp(*place.op);
+  if (!out.has_value() && any_base_ && type.elem.pointer && type.is_scalar() && provisional_ == 0) {
+    out.emplace();
+    out->base = id;
+  }
+  if (place.op == nullptr || out.has_value() || !type.is_scalar() || type.elem.pointer) return out;
   // A symbol; the same one for what computes the same, if that was defined where this one is visible.
   const ir::Op& op = *place.op;
   switch (op.op) {

@@ -69,7 +69,8 @@ struct Inequality {
 
 class AffineValues {
  public:
-  explicit AffineValues(const ir::Kernel& kernel);
+  // any_base: a scalar pointer that nothing is known of (it was found in memory) is the base of what is made of it; else only parameters are bases.
+  explicit AffineValues(const ir::Kernel& kernel, bool any_base = false);
 
   // Integers and pointers, scalars and tiles; null for what is no polynomial.
   const Affine* Of(ir::ValueId id);
@@ -114,6 +115,7 @@ class AffineValues {
   void Extend(Affine& value, isa::DType from, const isa::Shape& shape, bool all_lanes) const;
 
   const ir::Kernel& kernel_;
+  const bool any_base_;
   std::vector<Place> places_;                       // by value
   std::vector<std::pair<const ir::Op*, int>> regions_;  // owner, parent
   std::map<std::pair<const ir::Op*, int>, int> region_of_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "specializer/analysis/affine.h"
 #include "specializer/analysis/dead_lanes.h"
+#include "specializer/analysis/made_boxes.h"
 
 namespace tilevm::analysis {
 namespace {
@@ -190,8 +192,25 @@ struct Boxes::State {
     return known->second;
   }
 
+  const std::optional<MadeBox>& MadeOf(const ir::Op& op) {
+    auto known = made.find(&op);
+    if (known != made.end()) return known->second;
+    std::optional<MadeBox> box;
+    // What a launcher can make a map of, or could if it were not for something else, is left to it.
+    const bool plain = !op.BoolAttr("descriptor") || kernel.TypeOf(op.operands[0]).rank() != 2 || FoundOf(op).ok() || (op.op == Op::kLoad && !OtherIsZero(op).ok());
+    if (!plain) {
+      if (by_any_base == nullptr) by_any_base = std::make_unique<AffineValues>(kernel, true);
+      box = MakeBox(*by_any_base, op);
+      const auto from_launch = [&](ValueId id) { return values.ParamIndex(id) >= 0 || values.IsUniform(Factor{id, false}); };
+      if (box.has_value() && std::all_of(box->fields.begin(), box->fields.end(), from_launch)) box.reset();
+    }
+    return made.emplace(&op, std::move(box)).first->second;
+  }
+
   const ir::Kernel& kernel;
   AffineValues values;
+  std::unique_ptr<AffineValues> by_any_base;
+  std::map<const ir::Op*, std::optional<MadeBox>> made;
   DeadLanes dead;
   std::set<int> written;  // parameters; -1: nobody knows
   std::map<const ir::Op*, absl::StatusOr<Found>> accesses;
@@ -510,6 +529,39 @@ const Box* Boxes::Of(const ir::Op& access) const {
 std::string Boxes::Why(const ir::Op& access) const {
   if (access.op != Op::kLoad && access.op != Op::kStore) return "it is no load or store";
   return std::string(state_->FoundOf(access).status().message());
+}
+
+const MadeBox* Boxes::MadeOf(const ir::Op& access) const {
+  if (access.op != Op::kLoad && access.op != Op::kStore) return nullptr;
+  const std::optional<MadeBox>& box = state_->MadeOf(access);
+  return box.has_value() ? &*box : nullptr;
+}
+
+bool Boxes::HasMade() const {
+  const std::function<bool(const ir::Region&)> any = [&](const ir::Region& region) {
+    for (const ir::Op& op : region.ops) {
+      if (op.op == Op::kLoad && MadeOf(op) != nullptr) return true;
+      if (std::any_of(op.regions.begin(), op.regions.end(), any)) return true;
+    }
+    return false;
+  };
+  return any(state_->kernel.body);
+}
+
+int Boxes::UseMade(const ir::Op& access, std::vector<int64_t> size, int swizzle) {
+  launch::Slice& slice = state_->slice;
+  launch::TensorMap map;
+  map.made = true;
+  map.dtype = state_->MadeOf(access)->dtype;
+  map.swizzle = swizzle;
+  // Any array will do that a map may be of.
+  constexpr int64_t kAnyAddress = int64_t{1} << 32, kAnyStride = 4096;
+  map.address = slice.Const(kAnyAddress);
+  map.strides.push_back(slice.Const(kAnyStride));
+  for (int64_t extent : size) map.extents.push_back(slice.Const(extent));
+  map.box = std::move(size);
+  slice.maps.push_back(std::move(map));
+  return static_cast<int>(slice.maps.size()) - 1;
 }
 
 std::optional<Polynomial> Boxes::ScalarOf(ValueId id) const {

@@ -14,11 +14,16 @@
 // only coordinates below n of that axis (through elementwise ops, dot rows and columns, reductions along other axes, the loop's carried values). Those lanes
 // then read 0 and change nothing that is stored. Where that cannot be shown there is no box.
 //
+// *Made boxes.* Where address, strides or extents come from memory, no launcher can make a tensor map; the kernel may (pipeline/roles.h), of a tensor
+// descriptor of two dimensions: its masks say what the array is, 0 <= axis_d + start_d < n_d for each axis. All these are scalars of the kernel then, known when it runs, and
+// what a map demands of them is looked at there. Coordinates are 32-bit numbers of the program.
+//
 // 32-bit arithmetic wraps, polynomials do not: that the arithmetic of a box does not wrap in this launch is a check of the slice, by the ranges of the kernel's
 // values, as is everything else that must hold of the arguments.
 #ifndef TILEVM_SPECIALIZER_ANALYSIS_BOXES_H_
 #define TILEVM_SPECIALIZER_ANALYSIS_BOXES_H_
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -56,6 +61,22 @@ struct Box {
   std::vector<BoxDim> dims;    // innermost (elements next to each other) first; at most 5
 };
 
+// A number that the kernel computes: in 32 bits and then extended, or in 64.
+struct Number {
+  Polynomial value;
+  bool narrow = false;
+};
+struct MadeBox {
+  ir::ValueId base = ir::kNoValue;  // a scalar pointer: a parameter, or found in memory
+  Number offset;                    // of the array from there, in elements
+  isa::DType dtype = isa::DType::kF16;
+  int axis = 1;                     // whose elements are neighbours; the other one has `stride`
+  Number stride;                    // in elements
+  std::array<Number, 2> extent;     // by axis
+  std::array<Polynomial, 2> start;  // in 32 bits
+  std::vector<ir::ValueId> fields;  // scalars that base, offset, stride and extents are made of
+};
+
 // The boxes of a kernel in the form after pipeline::CarriedOffsets, with or without layouts. `slice` receives nodes and, for each box that Use is called for,
 // its checks.
 class Boxes {
@@ -65,6 +86,11 @@ class Boxes {
   // Of a load or store of the kernel; null if it is none, and then Why says what stands against it ("the mask is not a bound on a coordinate").
   const Box* Of(const ir::Op& access) const;
   std::string Why(const ir::Op& access) const;
+  // Of a load or store that is no box because of what comes from memory; null if it is no made box either.
+  const MadeBox* MadeOf(const ir::Op& access) const;
+  bool HasMade() const;  // some load has one
+  // The map that the kernel will copy and fill in: only element type, box and swizzle are of meaning. Returns its index.
+  int UseMade(const ir::Op& access, std::vector<int64_t> box, int swizzle);
   // A scalar of the kernel in the terms that starts of boxes are written in; nullopt for what is no polynomial.
   std::optional<Polynomial> ScalarOf(ir::ValueId id) const;
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -284,6 +286,27 @@ TEST(Boxes, Descriptors) {
   EXPECT_EQ(values.failed, "");
   ASSERT_EQ(values.maps.size(), 2u);
   EXPECT_EQ(values.maps[0].extents, (std::vector<uint64_t>{64, 4 * 16 * 4096}));
+}
+
+// Descriptors whose fields come from memory: what the kernel computes, and in how many bits.
+TEST(Boxes, ArraysFoundInMemory) {
+  const auto of = [](const std::string& descriptor, const std::string& at) {
+    Analysed k("found: u64, sizes: i32, c: f16, N",
+               absl::StrCat("    m = tl.load(sizes)\n    n = tl.load(sizes + 1)\n    s = tl.load(sizes + 2)\n    p = tl.load(found).to(tl.pointer_type(tl.float16))\n"
+                            "    d = tl.make_tensor_descriptor(", descriptor, ", [64, 32])\n    i = tl.program_id(0) * 64\n    for k in range(0, n, 32):\n"
+                            "        tl.store(c + tl.arange(0, 64)[:, None] * N + tl.arange(0, 32)[None, :], d.load(", at, "))\n"));
+    const auto load = std::find_if(k.accesses.begin(), k.accesses.end(), [&](const ir::Op* op) { return op->op == isa::Op::kLoad && k.kernel.TypeOf(op->results[0]).rank() == 2; });
+    const MadeBox* box = load == k.accesses.end() ? nullptr : k.boxes.MadeOf(**load);
+    if (box == nullptr) return std::string("none");
+    const auto number = [&](const Number& n) { return absl::StrCat(n.narrow ? "i32 " : "", Text(k.kernel, n.value)); };
+    return absl::StrCat(k.kernel.values[box->base].name, " + ", number(box->offset), ", [", number(box->extent[0]), ", ", number(box->extent[1]), "], ", number(box->stride), " at ",
+                        Text(k.kernel, box->start[0]), ", ", Text(k.kernel, box->start[1]));
+  };
+  EXPECT_EQ(of("p, [m, n], [s, 1]", "[i, k]"), "p + 0, [m, n], s at 64*, 32*trip");
+  EXPECT_EQ(of("c + s, [m, n], [N, 1]", "[i, k]"), "c + s, [m, n], N at 64*, 32*trip");  // whether the program stores there is for others to say
+  EXPECT_EQ(of("p + s, [m + 1, n], [N, 1]", "[0, k - 8]"), "p + s, [i32 1 + m, n], N at 0, -8 + 32*trip");
+  EXPECT_EQ(of("p, [64, 32], [N, 1]", "[i, k]"), "p + 0, [64, 32], N at 64*, 32*trip");  // only the address
+  EXPECT_EQ(of("p, [m, n], [s, 1]", "[i * i, k]"), "p + 0, [m, n], s at 4096**, 32*trip");
 }
 
 // An element that is not aligned moves the coordinate, unless the mask counts from the array's first element.

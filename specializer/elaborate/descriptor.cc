@@ -90,16 +90,18 @@ absl::StatusOr<ValueId> ValueFor(Rule& rule, const Value& given, const Shape& sh
   return rule.Cast(value, dtype);
 }
 
+const CacheOptions kOfDescriptor{"", "", false, true};
+
 absl::StatusOr<Value> Load(Rule& rule, const DescriptorPayload& desc, const Value& offsets) {
   TILEVM_ASSIGN_OR_RETURN(const BlockAccess access, AtOffsets(rule, desc, offsets));
-  return Result(LoadBlock(rule, ExpandBlock(rule, access), desc.pad_nan));
+  return Result(LoadBlock(rule, ExpandBlock(rule, access), desc.pad_nan, kOfDescriptor));
 }
 
 absl::StatusOr<Value> Store(Rule& rule, const DescriptorPayload& desc, const Value& offsets, const Value& given) {
   TILEVM_ASSIGN_OR_RETURN(const BlockAccess access, AtOffsets(rule, desc, offsets));
   TILEVM_ASSIGN_OR_RETURN(const ValueId value, ValueFor(rule, given, desc.block_shape, ElementType(rule, desc)));
   const PointersAndMask expanded = ExpandBlock(rule, access);
-  EmitStore(rule, expanded.pointers, value, expanded.mask, {});
+  EmitStore(rule, expanded.pointers, value, expanded.mask, kOfDescriptor);
   return Value::None();
 }
 

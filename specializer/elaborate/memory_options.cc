@@ -37,6 +37,7 @@ void SetCacheAttrs(ir::Op& op, const CacheOptions& options) {
   if (!options.cache_modifier.empty()) op.SetAttr("cache_modifier", options.cache_modifier);
   if (!options.eviction_policy.empty()) op.SetAttr("eviction_policy", options.eviction_policy);
   if (options.is_volatile) op.SetAttr("volatile", true);
+  if (options.descriptor) op.SetAttr("descriptor", true);
 }
 
 absl::StatusOr<std::vector<int>> ReadBoundaryCheck(Rule& rule, int rank) {

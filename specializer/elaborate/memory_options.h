@@ -13,6 +13,7 @@ namespace tilevm::specializer {
 struct CacheOptions {
   std::string cache_modifier, eviction_policy;  // "" for none
   bool is_volatile = false;
+  bool descriptor = false;  // of a block of a tensor descriptor: its array is aligned to 16 bytes, says Triton
 };
 absl::StatusOr<CacheOptions> ReadCacheOptions(Rule& rule, bool is_store);
 // Sets those that say something.

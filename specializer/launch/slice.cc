@@ -133,6 +133,7 @@ SliceValues Evaluate(const Slice& slice, absl::Span<const int64_t> params, const
     }
     for (int64_t size : map.box) fields.box.push_back(static_cast<uint32_t>(size));
     fields.turned = map.turned;
+    fields.made = map.made;
     std::string unfit = !known ? "its size leaves 64 bits" : map.turned ? "the array is not read often enough to be turned first" : Unfit(fields);
     if (known && !unfit.empty() && map.repack >= 0 && values[map.repack].value_or(0) != 0 && MayRepack(fields)) {
       fields.repack = true;
@@ -162,6 +163,10 @@ std::string Print(const Slice& slice, absl::Span<const std::string> names) {
   for (const Check& check : slice.checks) absl::StrAppend(&out, "check %", check.holds, "  \"", check.reason, "\"\n");
   for (size_t i = 0; i < slice.maps.size(); ++i) {
     const TensorMap& map = slice.maps[i];
+    if (map.made) {
+      absl::StrAppend(&out, "map ", i, ": ", isa::Name(map.dtype), ", box (", absl::StrJoin(map.box, ", "), "), swizzle ", map.swizzle, ", of an array that the kernel finds\n");
+      continue;
+    }
     absl::StrAppend(&out, "map ", i, ": %", map.address, ", ", isa::Name(map.dtype), ", extents (", absl::StrJoin(map.extents, ", ", node_name), "), strides (",
                     absl::StrJoin(map.strides, ", ", node_name), "), box (", absl::StrJoin(map.box, ", "), "), swizzle ", map.swizzle, map.turned ? ", of a copy in workspace with its dimensions swapped" : "",
                     map.repack < 0 ? "" : absl::StrCat(map.turned ? ", if %" : ", copied to workspace if not aligned and %", map.repack), "\n");
@@ -173,7 +178,7 @@ std::string Print(const Slice& slice, absl::Span<const std::string> names) {
 //
 //   u32 nodes:  u8 op, then i64 value or u32 a, u32 b
 //   u32 checks: u32 node, u32 length, reason
-//   u32 maps:   u32 address, u8 dtype, u8 rank, u8 swizzle, rank u32 extents, rank - 1 u32 strides, rank u32 box, u32 1 + repack, u8 turned
+//   u32 maps:   u32 address, u8 dtype, u8 rank, u8 swizzle, rank u32 extents, rank - 1 u32 strides, rank u32 box, u32 1 + repack, u8 1 if turned, 2 if made
 
 namespace {
 
@@ -259,9 +264,10 @@ TensorMap ReadMap(Reader& in, size_t nodes) {
     if (map.box.back() < 1 || map.box.back() > 256) in.Refuse();
   }
   map.repack = in.At(nodes + 1) - 1;
-  const uint64_t turned = in.Int(1);
-  if (turned > 1 || (turned == 1 && (rank != 2 || map.repack < 0))) in.Refuse();
-  map.turned = turned == 1;
+  const uint64_t kind = in.Int(1);
+  if (kind > 2 || (kind == 1 && (rank != 2 || map.repack < 0)) || (kind == 2 && rank != 2)) in.Refuse();
+  map.turned = kind == 1;
+  map.made = kind == 2;
   return map;
 }
 
@@ -295,7 +301,7 @@ std::string Encode(const Slice& slice) {
     for (Node stride : map.strides) PutInt(out, static_cast<uint64_t>(stride), 4);
     for (int64_t size : map.box) PutInt(out, static_cast<uint64_t>(size), 4);
     PutInt(out, static_cast<uint64_t>(map.repack + 1), 4);
-    PutInt(out, map.turned ? 1 : 0, 1);
+    PutInt(out, map.turned ? 1 : map.made ? 2 : 0, 1);
   }
   return out;
 }

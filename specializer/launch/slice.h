@@ -60,6 +60,8 @@ struct TensorMap {
   // The box is one of a copy whose two dimensions are swapped: the array is always copied, if `repack` says that it is worth it; else the variant is not for
   // these arguments. Extents and strides are the array's own.
   bool turned = false;
+  // The kernel finds out what array it is and puts address, extents and strides into a copy of its own; those here are of any.
+  bool made = false;
 };
 
 struct Slice {
@@ -83,6 +85,7 @@ struct MapFields {
   int swizzle = 128;
   bool repack = false;         // address, extents and strides are the array's own, to be copied first
   bool turned = false;         // with its dimensions swapped
+  bool made = false;           // of no array: the kernel puts that in
   uint64_t packed_stride() const { return (extents[turned ? 1 : 0] * static_cast<uint64_t>(isa::StorageBytes(dtype)) + 15) / 16 * 16; }
   uint64_t packed_bytes() const { return extents[turned ? 0 : 1] * packed_stride(); }
 };

@@ -84,6 +84,13 @@ TEST(Slice, AnArrayThatIsCopiedFirst) {
   EXPECT_EQ(map(0x1000, 300, 208).packed_bytes(), 608u * 201);
   EXPECT_EQ(Evaluate(s, {0x1000, 100, 201, 208}, {1, 1, 1}).failed, "tensor map 0: the array is not read often enough to be turned first");
   EXPECT_EQ(Encode(*Decode(Encode(s))), Encode(s));
+
+  // Of an array that the kernel finds: whatever it says of one is not used.
+  s.maps[0].turned = false;
+  s.maps[0].made = true;
+  EXPECT_TRUE(map(0x1000, 300, 208).made);
+  EXPECT_EQ(Encode(*Decode(Encode(s))), Encode(s));
+  EXPECT_NE(Print(s, {}).find("box (64, 128), swizzle 128, of an array that the kernel finds\n"), std::string::npos) << Print(s, {});
 }
 
 TEST(Slice, WhatStandsAgainstIt) {

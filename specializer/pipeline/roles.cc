@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "specializer/passes/rewriter.h"
+#include "specializer/pipeline/box_stores.h"
 #include "specializer/pipeline/split_tiles.h"
 #include "specializer/pipeline/while_loops.h"
 
@@ -22,6 +23,8 @@ constexpr int64_t kEnoughBytes = 160 * 1024;  // under way at once; more hides n
 constexpr int64_t kReservedSmem = 1024;       // of the shared memory of a multiprocessor, for each CTA
 constexpr int64_t kDealBytes = 64;            // two numbers and their barriers
 constexpr int64_t kToldBytes = 16;            // how many stores are done
+constexpr int64_t kMadeBytes = 512;           // two records of a map that the kernel makes
+constexpr int64_t kMadeBarriers = 32;         // and of one that is handed to the consumers
 constexpr int kLeastShared = 2;               // slots of each of two CTAs
 constexpr int kJoinedStages = 4;              // at least, of slots that hold the boxes of two products,
 constexpr int kOverlapStages = 4;             // or of several, beside kept tiles
@@ -49,11 +52,13 @@ class Splitter {
     Check(kernel_.body);
     for (Loop& loop : out_.loops) Produce(loop);
     if (!refused_.empty()) return refused_;
+    if (options_.made && (roles.made.empty() || tail_.branch != nullptr)) return "no tensor map is to be made";
     KeepTiles();
+    if (!roles.made.empty()) FindMadeStores(kernel_.body);
     FindTold();
     if (programs_ > 1) CheckMerged();
     if (!refused_.empty()) return refused_;
-    if (roles.by_threads && out_.order.unequal) roles.persistent = false;  // one thread deals; the hardware does it nearly as well
+    if ((roles.by_threads || !roles.made.empty()) && out_.order.unequal) roles.persistent = false;  // one thread deals; the hardware does it nearly as well
     roles.dealt = roles.persistent && out_.order.unequal;
     FindStores();
     MakeRings();
@@ -207,6 +212,13 @@ class Splitter {
         ForEachFactor(*options_.boxes->Of(load), [&](ValueId id) { Need(id); });
         continue;
       }
+      if (const analysis::MadeBox* made = options_.made && options_.boxes != nullptr && programs_ == 1 ? options_.boxes->MadeOf(load) : nullptr; made != nullptr) {
+        if (!MakeMap(load, *made, &loop)) return Refuse("a field of a tensor map changes in the loop");
+        for (const analysis::Polynomial& start : made->start) ForEachFactor(start, [&](const analysis::Factor& f) { Need(f.value); });
+        reads_.push_back(&load);
+        continue;
+      }
+      if (options_.made) return Refuse("copies by threads beside tensor maps that are made");
       if (!options_.threads || copy.row || copy.turned) return Refuse(no_box);
       if (copy.staged) return Refuse(no_box, ", and fewer than 4 neighbouring bytes are known");
       if (programs_ > 1) return Refuse("merged programs share boxes alone");
@@ -229,6 +241,55 @@ class Splitter {
     });
     return why;
   }
+  // --- made maps ---
+
+  // The access goes by a map that the producer makes. False if that would have to be inside of the loop.
+  bool MakeMap(const ir::Op& access, const analysis::MadeBox& box, const ir::Op* loop) {
+    const auto region_of = [&](ValueId id) -> std::optional<const ir::Op*> {
+      if (auto arg = owner_of_arg_.find(id); arg != owner_of_arg_.end()) return arg->second;
+      if (auto def = def_.find(id); def != def_.end()) return def->second.owner;
+      return std::nullopt;  // a parameter
+    };
+    MadeMap map;
+    map.access = &access;
+    map.box = box;
+    map.store = access.op == Op::kStore;
+    map.before = WhereToMake(kernel_, access, box.fields, loop, region_of, [&](const ir::Op& op) { return place_.at(&op); });
+    if (map.before == nullptr) return false;
+    if (const ir::Op* owner = place_.at(map.before); owner != nullptr) Mirror(*owner);
+    for (ValueId id : box.fields) Need(id);
+    out_.roles.made_for[&access] = static_cast<int>(out_.roles.made.size());
+    out_.roles.made.push_back(std::move(map));
+    return true;
+  }
+  void FindMadeStores(const ir::Region& region) {
+    for (const ir::Op& op : region.ops) {
+      for (const ir::Region& inner : op.regions) FindMadeStores(inner);
+      const analysis::MadeBox* box = op.op == Op::kStore && options_.box_stores ? options_.boxes->MadeOf(op) : nullptr;
+      if (box == nullptr) continue;
+      const std::optional<BoxStore> plan = StoreOf(op, box->axis);
+      if (!plan.has_value()) continue;
+      // Where the producer cannot know what it would have to, the store goes from registers.
+      const Roles roles = out_.roles;
+      const std::set<ValueId> known = known_;
+      const size_t reads = reads_.size();
+      if (MakeMap(op, *box, nullptr) && refused_.empty()) {
+        out_.roles.box_stores[&op] = *plan;
+        continue;
+      }
+      out_.roles = roles;
+      known_ = known;
+      reads_.resize(reads);
+      refused_.clear();
+    }
+  }
+  template <typename Visit>
+  static void ForEachFactor(const analysis::Polynomial& p, Visit visit) {
+    for (const auto& [factors, coefficient] : p.terms) {
+      for (const analysis::Factor& factor : factors) visit(factor);
+    }
+  }
+
   template <typename Visit>
   static void ForEachFactor(const analysis::Box& box, Visit visit) {
     for (const analysis::BoxDim& dim : box.dims) {
@@ -453,8 +514,9 @@ class Splitter {
     std::map<int, int> accesses;  // of each parameter
     CountAccesses(kernel_.body, accesses);
     int64_t bytes = 0;
+    for (const auto& [op, plan] : out_.roles.box_stores) bytes = std::max(bytes, plan.bytes());
     for (const auto& [op, owner] : place_) {
-      if (op->op != Op::kStore || out_.roles.told.count(op) != 0) continue;
+      if (op->op != Op::kStore || out_.roles.told.count(op) != 0 || out_.roles.made_for.count(op) != 0) continue;
       const analysis::Box* box = options_.boxes->Of(*op);
       const ValueId value = op->operands[1];
       if (box == nullptr || box->dims.empty() || accesses[box->param] != 1 || TypeOf(value).rank() != 2 || box->dims[0].axis < 0) continue;
@@ -465,47 +527,7 @@ class Splitter {
     }
     store_bytes_ = (bytes + kSlotAlign - 1) / kSlotAlign * kSlotAlign;
   }
-  // Nothing if a panel is not the same registers of every thread.
-  std::optional<BoxStore> StoreOf(const ir::Op& store, int axis) const {
-    BoxStore plan;
-    plan.value = StoredValue(store);
-    plan.axis = axis;
-    const isa::Type& type = TypeOf(plan.value);
-    const layout::LinearLayout& where = lk_.LayoutOf(plan.value);
-    const int64_t elem_bytes = isa::StorageBytes(type.elem);
-    plan.panel = std::min<int64_t>(type.shape[axis], 128 / elem_bytes);
-    plan.panel_bytes = plan.panel * elem_bytes;
-    plan.rows = type.shape[1 - axis];
-    if (plan.panel_bytes < 32 || plan.rows < 8 || plan.rows > 256) return std::nullopt;
-    auto row_of = [&](layout::Basis basis) { return static_cast<int64_t>(where.Coordinates(basis)[1 - axis]); };
-    auto column_of = [&](layout::Basis basis) { return static_cast<int64_t>(where.Coordinates(basis)[axis]); };
-    for (layout::Basis basis : where.lane()) {
-      if (column_of(basis) >= plan.panel) return std::nullopt;
-    }
-    for (layout::Basis basis : where.warp()) {
-      if (column_of(basis) >= plan.panel) return std::nullopt;
-    }
-    if (programs_ > 1) {
-      plan.own_rows = true;
-      for (layout::Basis basis : where.reg()) {
-        if (column_of(basis) >= plan.panel && row_of(basis) != 0) return std::nullopt;
-      }
-      return plan;
-    }
-    const int groups = out_.roles.groups;
-    const int64_t inside = plan.rows / groups;
-    plan.own_rows = groups > 1 && plan.rows % (groups * 8) == 0;
-    for (layout::Basis basis : where.reg()) {
-      if (column_of(basis) >= plan.panel && row_of(basis) != 0) return std::nullopt;
-      plan.own_rows &= row_of(basis) < inside;
-    }
-    for (layout::Basis basis : where.lane()) plan.own_rows &= row_of(basis) < inside;
-    for (size_t i = 0; i < where.warp().size(); ++i) {
-      const layout::Basis basis = where.warp()[i];
-      plan.own_rows &= i < 2 ? row_of(basis) < inside : row_of(basis) == inside << (i - 2) && column_of(basis) == 0;
-    }
-    return plan;
-  }
+  std::optional<BoxStore> StoreOf(const ir::Op& store, int axis) const { return BoxStoreOf(lk_, StoredValue(store), axis, out_.roles.groups, programs_); }
   void CountAccesses(const ir::Region& region, std::map<int, int>& accesses) {
     for (const ir::Op& op : region.ops) {
       if (&op == tail_.branch) {  // a program goes one way
@@ -628,7 +650,8 @@ class Splitter {
       roles.rings.push_back(ring);
     }
     const int64_t barriers = static_cast<int64_t>(16 * kMostStages * roles.rings.size()) + kDealBytes + kToldBytes;
-    auto free_in = [&](int64_t smem) { return smem - options_.scratch - StoreBytes() - barriers - kept; };
+    const int64_t made = (kMadeBytes + kMadeBarriers) * static_cast<int64_t>(roles.made.size());
+    auto free_in = [&](int64_t smem) { return smem - options_.scratch - StoreBytes() - barriers - made - kept; };
     auto stages_in = [&](int64_t smem) { return static_cast<int>(std::min<int64_t>(kMostStages, free_in(smem) / slots)); };
     int stages = stages_in(options_.max_smem);
     // One warpgroup alone leaves the tensor cores idle while it does anything else: two CTAs share a multiprocessor, if enough slots remain.
@@ -653,6 +676,14 @@ class Splitter {
     }
     roles.store_offset = offset;
     roles.store_bytes = store_bytes_;
+    if (!roles.made.empty()) {  // behind the buffers, in front of the barriers
+      for (Ring& ring : roles.rings) ring.barriers += made;
+      for (MadeMap& map : roles.made) {
+        map.offset = offset + StoreBytes() + kMadeBytes * (&map - roles.made.data());
+        map.barriers = offset + StoreBytes() + kMadeBytes * static_cast<int64_t>(roles.made.size()) + kMadeBarriers * (&map - roles.made.data());
+      }
+      barrier += made;
+    }
     roles.deal_offset = (barrier + 15) / 16 * 16;
     if (roles.dealt) barrier = roles.deal_offset + kDealBytes;
     roles.told_offset = (barrier + 15) / 16 * 16;
@@ -699,13 +730,14 @@ class Splitter {
       work.pop_back();
       if (out_.roles.box_stores.count(op) != 0) {
         need(StoredValue(*op));
-        for (const analysis::BoxDim& dim : options_.boxes->Of(*op)->dims) {
-          for (const auto& [factors, coefficient] : dim.start.terms) {
-            for (const analysis::Factor& factor : factors) {
-              if (factor.trip) out_.roles.trips.insert(factor.value);
-              else need(factor.value);
-            }
-          }
+        const auto coordinate = [&](const analysis::Factor& factor) {
+          if (factor.trip) out_.roles.trips.insert(factor.value);
+          else need(factor.value);
+        };
+        if (out_.roles.made_for.count(op) != 0) {
+          for (const analysis::Polynomial& start : options_.boxes->MadeOf(*op)->start) ForEachFactor(start, coordinate);
+        } else {
+          for (const analysis::BoxDim& dim : options_.boxes->Of(*op)->dims) ForEachFactor(dim.start, coordinate);
         }
         continue;
       }

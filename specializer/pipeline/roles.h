@@ -18,6 +18,13 @@
 // program while the consumers store the results of this one. A tile that is loaded before a loop and is operand a of its products all the way (the queries of
 // attention) has a ring too, of one slot or two, filled once for a program. Stores of boxes go through shared memory and a tensor map.
 //
+// *Made maps*: where address, strides and extents of an array are scalars that the program finds in memory (analysis/boxes.h: made boxes), the producer, a whole
+// warp then, makes the tensor map itself: once in front of the loop around the copies (or the store) in which none of these scalars changes, into one of two
+// places by turns. What a map demands (alignment, sizes) is looked at there, and what has not got it is copied element by element. A store's map is handed to the
+// consumers through two barriers, like a slot of a ring; fields of it that they need for nothing else only the producer reads.
+// Such stores may go anywhere, so the producer remembers between which addresses those that it has passed may write (*told later*): it waits for them only if it is
+// about to read there, and the consumers say that they are done only when they would wait for the producer themselves.
+//
 // A kernel is persistent unless its programs may wait for each other (loops without a count, atomics that order memory). Programs of one length are shared out
 // by number; where they differ (causal attention), a program has a CTA of its own if the producer is a warpgroup, else each CTA's producer takes the next number from a counter in global memory when it gets there, and tells
 // the consumers through a ring of its own: *dealt* programs, longest first (program_order.h).
@@ -43,6 +50,7 @@ struct RolesOptions {
   bool share = true;        // there are programs enough for two CTAs on a multiprocessor
   int programs = 4;         // and for CTAs of so many merged programs, at most; 1: none
   bool threads = true;      // what is no box may be copied by the producer's threads
+  bool made = false;        // tensor maps may be made by the kernel; the schedule was made for it. Refused where copies of other kinds are needed too
   bool no_alias = true;     // what is written through one parameter is not read through another
 };
 

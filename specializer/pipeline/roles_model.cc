@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -38,7 +39,10 @@ class Modeller {
     role_ = builder_.Emit(Op::kProgramId, isa::ScalarType(DType::kI32), {}, from_.loc, {{"axis", int64_t{0}}});
     cta_ = builder_.Emit(Op::kProgramId, isa::ScalarType(DType::kI32), {}, from_.loc, {{"axis", int64_t{1}}});
     const ValueId produces = Binary(Op::kEq, role_, Int(0));
-    If(produces, [&] { EachProgram([&](ValueId program) { Producer(program); }); }, [&] { EachProgram([&](ValueId program) { Consumer(program); }); });
+    If(produces, [&] { EachProgram([&](ValueId program) { Producer(program); }); }, [&] {
+      EachProgram([&](ValueId program) { Consumer(program); });
+      if (ToldLater()) Tell();
+    });
     ir::Op end;
     end.op = Op::kYield;
     builder_.EmitOp(std::move(end), {});
@@ -68,7 +72,14 @@ class Modeller {
     const int64_t rings = static_cast<int64_t>(roles_.rings.size());
     AddParam("barriers", DType::kI32, ctas_ * rings * kMostSlots * 2, &barriers_);
     AddParam("places", DType::kI32, ctas_ * (1 + roles_.programs) * rings, &places_);
-    if (!roles_.told.empty()) AddParam("told", DType::kI32, ctas_ * 4, &told_);
+    if (!roles_.told.empty()) AddParam("told", DType::kI32, ctas_ * kTold, &told_);
+    if (!roles_.made.empty()) {
+      const int64_t maps = static_cast<int64_t>(roles_.made.size());
+      AddParam("ranges", DType::kI64, ctas_ * maps * 4, &ranges_);
+      AddParam("handed", DType::kI32, ctas_ * maps * 4, &handed_);
+      AddParam("map_places", DType::kI32, ctas_ * maps * 2, &map_places_);
+      AddParam("written", DType::kI64, ctas_ * 2, &written_);
+    }
     auto slots = [&](const Copy& copy) {
       const isa::Type& type = from_.TypeOf(copy.value);
       const Ring& ring = roles_.rings[static_cast<size_t>(copy.ring)];
@@ -198,17 +209,137 @@ class Modeller {
 
   // --- stores that the producer may read ---
 
-  // In `told`: how often the producer has passed one, how often the consumers have done one; and how often each side is there.
-  void PassStore() {
-    const ValueId at = At(told_, Times(cta_, 4)), passed = CountStore(At(at, Int(2)));
-    AtomicAdd(at, 1, "release");
-    WaitFor(At(at, Int(1)), passed);
+  // In `told`: how often the producer has passed one, how often the consumers have done one; how often each side is there; and whether the last one of boxes has
+  // not been told yet. Where maps are made the producer waits late: `written` says between which addresses it has passed stores.
+  bool ToldLater() const { return !roles_.made.empty() && !roles_.told.empty(); }
+  ValueId ToldAt(int64_t i) { return At(told_, Plus(Times(cta_, kTold), Int(i))); }
+  void PassStore(const ir::Op& store) {
+    const ValueId passed = CountStore(ToldAt(2));
+    AtomicAdd(ToldAt(0), 1, "release");
+    if (!ToldLater()) return WaitFor(ToldAt(1), passed);
+    Range range{Long(0), Long(std::numeric_limits<int64_t>::max())};
+    if (auto made = roles_.made_for.find(&store); made != roles_.made_for.end()) range = RangeOf(made->second);
+    const Range before = Written();
+    const ValueId none = Wide(Op::kEq, before.end, Long(0));
+    Write({builder_.Emit(Op::kWhere, isa::ScalarType(DType::kI64), {none, range.first, Wide(Op::kMinimum, before.first, range.first)}, from_.loc), Wide(Op::kMaximum, before.end, range.end)});
   }
-  void DoStore(const std::function<void()>& store) {
-    const ValueId at = At(told_, Times(cta_, 4)), done = CountStore(At(at, Int(3)));
-    WaitFor(at, done);
+  void DoStore(const ir::Op& op, const std::function<void()>& store) {
+    const ValueId done = CountStore(ToldAt(3));
+    if (ToldLater()) Tell();
+    WaitFor(ToldAt(0), done);
     store();
-    AtomicAdd(At(at, Int(1)), 1, "release");
+    if (ToldLater() && roles_.made_for.count(&op) != 0) builder_.EmitVoid(Op::kStore, {ToldAt(4), Int(1)}, from_.loc);
+    else AtomicAdd(ToldAt(1), 1, "release");
+  }
+  void Tell() {
+    const ValueId open = builder_.Emit(Op::kLoad, isa::ScalarType(DType::kI32), {ToldAt(4)}, from_.loc);
+    If(Binary(Op::kEq, open, Int(1)),
+       [&] {
+         AtomicAdd(ToldAt(1), 1, "release");
+         builder_.EmitVoid(Op::kStore, {ToldAt(4), Int(0)}, from_.loc);
+       },
+       [] {});
+  }
+  struct Range {
+    ValueId first, end;
+  };
+  ValueId Long(int64_t value) { return builder_.ConstInt(DType::kI64, value, from_.loc); }
+  ValueId Wide(Op op, ValueId a, ValueId b) {
+    const bool compares = op == Op::kEq || op == Op::kLt || op == Op::kGt;
+    return builder_.Emit(op, isa::ScalarType(compares ? DType::kI1 : DType::kI64), {a, b}, from_.loc);
+  }
+  Range LoadRange(ValueId pointer) {
+    const ValueId first = builder_.Emit(Op::kLoad, isa::ScalarType(DType::kI64), {pointer}, from_.loc);
+    return {first, builder_.Emit(Op::kLoad, isa::ScalarType(DType::kI64), {At(pointer, Int(1))}, from_.loc)};
+  }
+  void StoreRange(ValueId pointer, const Range& range) {
+    builder_.EmitVoid(Op::kStore, {pointer, range.first}, from_.loc);
+    builder_.EmitVoid(Op::kStore, {At(pointer, Int(1)), range.end}, from_.loc);
+  }
+  Range Written() { return LoadRange(At(written_, Times(cta_, 2))); }
+  void Write(const Range& range) { StoreRange(At(written_, Times(cta_, 2)), range); }
+  // The producer is about to read there.
+  void Meet(const Range& range) {
+    const Range written = Written();
+    const ValueId meets = builder_.Emit(Op::kBitAnd, isa::ScalarType(DType::kI1), {Wide(Op::kLt, range.first, written.end), Wide(Op::kLt, written.first, range.end)}, from_.loc);
+    If(meets,
+       [&] {
+         WaitFor(ToldAt(1), builder_.Emit(Op::kLoad, isa::ScalarType(DType::kI32), {ToldAt(2)}, from_.loc));
+         Write({Long(0), Long(0)});
+       },
+       [] {});
+  }
+  void MeetLoad(const ir::Op& load, const Scope& scope) {
+    const ValueId at = builder_.Emit(Op::kBitcast, isa::ScalarType(DType::kI64), {Map(scope, load.operands[0])}, from_.loc);
+    Meet({at, Wide(Op::kAdd, at, Long(isa::StorageBytes(from_.TypeOf(load.results[0]).elem)))});
+  }
+
+  // --- made maps: where they lie, and how they are handed to the consumers ---
+
+  struct MapSlot {
+    ValueId place, position, number, round;
+  };
+  // Of the map that this side made or took last (back: 1) or comes to next (0).
+  MapSlot MapAt(int map, bool produces, int back) {
+    const int64_t maps = static_cast<int64_t>(roles_.made.size());
+    MapSlot out;
+    out.place = At(map_places_, Plus(Times(cta_, 2 * maps), Int(2 * map + (produces ? 0 : 1))));
+    out.position = Binary(Op::kSub, builder_.Emit(Op::kLoad, isa::ScalarType(DType::kI32), {out.place}, from_.loc), Int(back));
+    out.number = Binary(Op::kMod, out.position, Int(2));
+    out.round = Binary(Op::kFloorDiv, out.position, Int(2));
+    return out;
+  }
+  ValueId OfMap(ValueId memory, int map, ValueId i) { return At(memory, Plus(Plus(Times(cta_, 4 * static_cast<int64_t>(roles_.made.size())), Int(4 * map)), i)); }
+  Range RangeOf(int map) { return LoadRange(OfMap(ranges_, map, Times(MapAt(map, true, 1).number, 2))); }
+  ValueId NumberOf(const analysis::Number& number, const Scope& scope) {
+    const isa::Type type = isa::ScalarType(number.narrow ? DType::kI32 : DType::kI64);
+    ValueId sum = builder_.ConstInt(type.elem.dtype, 0, from_.loc);
+    for (const auto& [factors, coefficient] : number.value.terms) {
+      ValueId product = builder_.ConstInt(type.elem.dtype, coefficient, from_.loc);
+      for (const analysis::Factor& factor : factors) {
+        ValueId value = Map(scope, factor.value);
+        if (out_.kernel.TypeOf(value) != type) value = builder_.Emit(Op::kCast, type, {value}, from_.loc);
+        product = builder_.Emit(Op::kMul, type, {product, value}, from_.loc);
+      }
+      sum = builder_.Emit(Op::kAdd, type, {sum, product}, from_.loc);
+    }
+    return number.narrow ? builder_.Emit(Op::kCast, isa::ScalarType(DType::kI64), {sum}, from_.loc) : sum;
+  }
+  void MakeMaps(const ir::Op& before, const Scope& scope) {
+    for (size_t i = 0; i < roles_.made.size(); ++i) {
+      const MadeMap& map = roles_.made[i];
+      if (map.before != &before) continue;
+      const MapSlot slot = MapAt(static_cast<int>(i), true, 0);
+      if (map.store) WaitFor(OfMap(handed_, static_cast<int>(i), Plus(slot.number, Int(2))), slot.round);
+      const int64_t bytes = isa::StorageBytes({map.box.dtype, false});
+      const size_t axis = static_cast<size_t>(map.box.axis);
+      const ValueId address = builder_.Emit(Op::kBitcast, isa::ScalarType(DType::kI64), {Map(scope, map.box.base)}, from_.loc);
+      const ValueId first = Wide(Op::kAdd, address, Wide(Op::kMul, NumberOf(map.box.offset, scope), Long(bytes)));
+      const ValueId columns = NumberOf(map.box.extent[axis], scope), rows = NumberOf(map.box.extent[1 - axis], scope);
+      const ValueId stride = Wide(Op::kMul, NumberOf(map.box.stride, scope), Long(bytes));
+      // What a map demands; else it may be anywhere.
+      ValueId fits = Wide(Op::kEq, Wide(Op::kMod, Wide(Op::kBitOr, first, stride), Long(16)), Long(0));
+      for (ValueId positive : {columns, rows, stride}) fits = builder_.Emit(Op::kBitAnd, isa::ScalarType(DType::kI1), {fits, Wide(Op::kGt, positive, Long(0))}, from_.loc);
+      const ValueId end = Wide(Op::kAdd, Wide(Op::kAdd, first, Wide(Op::kMul, Wide(Op::kSub, rows, Long(1)), stride)), Wide(Op::kMul, columns, Long(bytes)));
+      const auto where = [&](ValueId a, int64_t b) { return builder_.Emit(Op::kWhere, isa::ScalarType(DType::kI64), {fits, a, Long(b)}, from_.loc); };
+      StoreRange(OfMap(ranges_, static_cast<int>(i), Times(slot.number, 2)), {where(first, 0), where(end, std::numeric_limits<int64_t>::max())});
+      if (map.store) AtomicAdd(OfMap(handed_, static_cast<int>(i), slot.number), 1, "release");
+      builder_.EmitVoid(Op::kStore, {slot.place, Plus(slot.position, Int(1))}, from_.loc);
+    }
+  }
+  void GiveBack(int map) {
+    const MapSlot last = MapAt(map, false, 1);
+    If(Binary(Op::kLt, last.position, Int(0)), [] {}, [&] { AtomicAdd(OfMap(handed_, map, Plus(last.number, Int(2))), 1, "release"); });
+  }
+  void TakeMaps(const ir::Op& before) {
+    for (size_t i = 0; i < roles_.made.size(); ++i) {
+      if (roles_.made[i].before != &before || !roles_.made[i].store) continue;
+      if (ToldLater()) Tell();
+      GiveBack(static_cast<int>(i));
+      const MapSlot slot = MapAt(static_cast<int>(i), false, 0);
+      WaitFor(OfMap(handed_, static_cast<int>(i), slot.number), Plus(slot.round, Int(1)));
+      builder_.EmitVoid(Op::kStore, {slot.place, Plus(slot.position, Int(1))}, from_.loc);
+    }
   }
   ValueId CountStore(ValueId place) {
     const ValueId count = Plus(builder_.Emit(Op::kLoad, isa::ScalarType(DType::kI32), {place}, from_.loc), Int(1));
@@ -317,6 +448,9 @@ class Modeller {
       for (const Copy& copy : loop.copies) NeedLoad(copy);
     }
     for (const Copy& copy : roles_.kept) NeedLoad(copy);
+    for (const MadeMap& map : roles_.made) {
+      for (ValueId field : map.box.fields) Need(field);
+    }
     std::vector<const ir::Op*> around(roles_.around.begin(), roles_.around.end());
     for (const Loop& loop : schedule_.loops) around.push_back(owner_of_arg_.at(loop.induction));
     for (const ir::Op* op : around) {
@@ -328,6 +462,7 @@ class Modeller {
   }
   void Produce(const ir::Region& region, Scope& scope) {
     for (const ir::Op& op : region.ops) {
+      MakeMaps(op, scope);
       for (const Copy& copy : roles_.kept) {
         if (!op.results.empty() && op.results[0] == copy.value) FillKept(copy, op, scope);
       }
@@ -337,8 +472,9 @@ class Modeller {
       } else if ((op.op == Op::kIf || op.op == Op::kWhile) && roles_.around.count(&op) != 0) {
         ProduceWay(op, scope);
       } else if (roles_.told.count(&op) != 0) {
-        PassStore();
+        PassStore(op);
       } else if (op.regions.empty() && op.results.size() == 1 && needed_.count(op.results[0]) != 0) {
+        if (ToldLater() && op.op == Op::kLoad && from_.TypeOf(op.results[0]).is_scalar()) MeetLoad(op, scope);
         CloneOp(op, scope);
       }
     }
@@ -411,6 +547,7 @@ class Modeller {
     ir::Op loop;
     loop.op = Op::kFor;
     loop.attrs = op.attrs;
+    for (size_t i = 0; plan != nullptr && ToldLater() && i < plan->copies.size(); ++i) Meet(RangeOf(roles_.made_for.at(def_.at(plan->copies[i].value))));
     ValueId shift = kNoValue;  // steps from this program's beginning to the first of all
     if (plan != nullptr && Differ(op)) {
       const Union all = UnionOf(op);
@@ -522,12 +659,13 @@ class Modeller {
   void CloneRegion(const ir::Region& region, Scope& scope) {
     for (const ir::Op& op : region.ops) {
       if (op.op == Op::kYield) continue;
+      TakeMaps(op);
       const Copy* copy = op.op == Op::kLoad ? schedule_.CopyOf(op.results[0]) : nullptr;
       if (copy != nullptr && !roles_.rings[static_cast<size_t>(copy->ring)].kept) continue;  // taken where the iteration begins
       if (copy != nullptr) {
         Take(*copy, WaitFull(copy->ring), scope);
       } else if (roles_.told.count(&op) != 0) {
-        DoStore([&] { CloneOp(op, scope); });
+        DoStore(op, [&] { CloneOp(op, scope); });
       } else if (op.op == Op::kStore && roles_.programs > 1) {
         If(counts_, [&] { CloneOp(op, scope); }, [] {});
       } else if (op.op == Op::kFor) {
@@ -564,6 +702,10 @@ class Modeller {
       auto where = [&](ValueId a, ValueId b) { return builder_.Emit(Op::kWhere, isa::ScalarType(DType::kI32), {runs, a, b}, from_.loc); };
       Drain(*plan, all.first, where(loop.operands[0], all.last), loop.operands[2]);
       own_end = where(Plus(loop.operands[0], Binary(Op::kMul, trips, loop.operands[2])), all.last);
+    }
+    if (plan != nullptr && ToldLater()) {  // unless the first slot is there
+      const Slot first = Stand(plan->copies[0].ring);
+      If(Binary(Op::kLt, first.round, AtomicAdd(first.full, 0, "acquire")), [] {}, [&] { Tell(); });
     }
     Scope inner = scope;
     ir::Region region;
@@ -620,6 +762,7 @@ class Modeller {
   }
 
   static constexpr int64_t kMostSlots = 16;
+  static constexpr int64_t kTold = 5;
   static constexpr int64_t kFar = int64_t{1} << 30;
 
   const ir::Kernel& from_;
@@ -631,7 +774,7 @@ class Modeller {
   ir::Builder builder_;
   absl::Status problem_;
   std::map<ValueId, const ir::Op*> def_, owner_of_arg_;
-  ValueId barriers_ = kNoValue, places_ = kNoValue, told_ = kNoValue, role_ = kNoValue, cta_ = kNoValue, member_ = kNoValue, program_ = kNoValue, counts_ = kNoValue;
+  ValueId barriers_ = kNoValue, places_ = kNoValue, told_ = kNoValue, ranges_ = kNoValue, handed_ = kNoValue, map_places_ = kNoValue, written_ = kNoValue, role_ = kNoValue, cta_ = kNoValue, member_ = kNoValue, program_ = kNoValue, counts_ = kNoValue;
   std::map<ValueId, ValueId> slots_;  // by copy: its memory
   std::set<ValueId> needed_;
   std::map<const ir::Op*, std::set<size_t>> carried_;

@@ -8,7 +8,7 @@
 // interpreter's fibers let programs wait for each other, and its deadlock report names the loops if the two sides ever take slots in another order. In checked
 // mode a slot that is read before it is filled, or filled before it was released, is a race that is reported.
 //
-// Modelled: the producer's slice, stores that it may read, the order and the slots of all copies, kept tiles, merged programs with what they drain, persistent CTAs, the order of programs,
+// Modelled: the producer's slice, stores that it may read (and how late each side waits for them), when maps are made and handed on, the order and the slots of all copies, kept tiles, merged programs with what they drain, persistent CTAs, the order of programs,
 // shared tails.
 // Not modelled: coordinates of boxes (the producer loads through the kernel's own pointers), box stores, turns, how tiles lie in threads, when products run on (a slot is
 // released at the end of its iteration), and dealing (CTAs take programs by their number).

@@ -198,6 +198,9 @@ class Scheduler {
           copy.axis = 1 - copy.axis;
           copy.turned = true;
         }
+      } else if (const analysis::MadeBox* made = options_.made ? options_.boxes->MadeOf(op) : nullptr; made != nullptr) {
+        copy.axis = made->axis;
+        copy.staged = false;
       } else if (copy.row) {
         continue;
       }
@@ -430,6 +433,11 @@ std::string Print(const Schedule& schedule, const layout::LayoutKernel& kernel) 
                       copy.axis, ", ", copy.vector * isa::StorageBytes(type.elem), " bytes at a time", copy.staged ? ", through registers" : "", "\n");
     }
     for (ValueId id : loop.slice) absl::StrAppend(&out, "  stage 0: ", name(id), "\n");
+  }
+  for (const MadeMap& map : schedule.roles.made) {
+    const std::string& by = kernel.kernel.values[map.before->results.empty() ? map.access->operands[0] : map.before->results[0]].name;
+    absl::StrAppend(&out, "the tensor map of ", map.store ? "the store of " : "", name(map.store ? map.access->operands[1] : map.access->results[0]),
+                    " is made by the producer, before the ", isa::Mnemonic(map.before->op), by.empty() ? "" : " of ", by, "\n");
   }
   for (const Loop& loop : schedule.loops) {
     if (!loop.overlap.has_value()) continue;

@@ -94,6 +94,15 @@ struct BoxStore {
   int64_t panel_bytes = 0;             // of a row
 };
 
+// A tensor map that the producer makes itself, of an array that is found in memory (roles.h).
+struct MadeMap {
+  const ir::Op* access = nullptr;      // the load or store that goes by it
+  analysis::MadeBox box;
+  const ir::Op* before = nullptr;      // made in front of this op, anew each time that the program gets there
+  bool store = false;                  // used by the consumers
+  int64_t offset = 0, barriers = 0;    // in shared memory: of two records (device/boxes.cuh); of a store's barriers
+};
+
 // A kernel split into roles (roles.h): a producer that copies boxes by tensor maps and other tiles by cp.async, and the warps that compute.
 struct Roles {
   int groups = 0;                                      // of warps that compute; 0: the kernel is not split
@@ -114,6 +123,8 @@ struct Roles {
   std::map<ir::ValueId, layout::LinearLayout> layouts; // of these tiles, in the four warps of the producer
   std::map<const ir::Op*, std::set<int>> carried;      // by loop or branch: results that the producer needs
   std::set<const ir::Op*> around;                      // loops and branches around loops with copies, and others that the producer goes through
+  std::vector<MadeMap> made;
+  std::map<const ir::Op*, int> made_for;               // by access: its place in `made`
   std::set<const ir::Op*> told;                        // stores to what the producer may read: each side waits there for the other
   int64_t told_offset = 0;                             // in shared memory: how many of them have been reached and done
   std::set<ir::ValueId> trips;                         // induction variables of loops whose iterations box stores count
@@ -140,6 +151,7 @@ struct ScheduleOptions {
   bool wgmma = false;
   std::function<int64_t(const ir::Op&)> vector;  // registers that one access of a load may move
   const analysis::Boxes* boxes = nullptr;        // buffers of boxes lie along their innermost dimension; the schedule is good for AssignRoles only
+  bool made = false;                             // tensor maps may be made by the kernel
   bool turn = false;                             // boxes may be of copies with swapped dimensions, where the hardware wants the other order
   bool overlap = true;                           // products may run on under other work: deferred, delayed and overlapping dots
   bool rows = true;                              // loads of rank 1 may be copied too, where they are boxes

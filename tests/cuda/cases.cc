@@ -133,8 +133,9 @@ gpu::Promises PromisesOf(const Case& one, const ir::Kernel& kernel) {
   return promises;
 }
 
-absl::StatusOr<gpu::Emitted> EmittedOf(const Case& one, const ir::Kernel& kernel, const gpu::Target& target) {
+absl::StatusOr<gpu::Emitted> EmittedOf(const Case& one, const ir::Kernel& kernel, const gpu::Target& target, bool made_maps) {
   gpu::GenerateOptions options;
+  options.made_maps = made_maps;
   options.promises = PromisesOf(one, kernel);
   options.line_directives = false;
   std::vector<uint64_t> values;

@@ -21,8 +21,8 @@ absl::StatusOr<std::vector<Case>> ReadFolders(const std::vector<std::string>& fo
 absl::StatusOr<ir::Kernel> KernelOf(const Case& one, int num_warps, std::vector<std::string>* static_prints = nullptr);
 
 // What a launcher may promise for the arguments of the case.
-// The text that these arguments get.
-absl::StatusOr<gpu::Emitted> EmittedOf(const Case& one, const ir::Kernel& kernel, const gpu::Target& target);
+// The text that these arguments get. made_maps: gpu::GenerateOptions::made_maps.
+absl::StatusOr<gpu::Emitted> EmittedOf(const Case& one, const ir::Kernel& kernel, const gpu::Target& target, bool made_maps = false);
 gpu::Promises PromisesOf(const Case& one, const ir::Kernel& kernel);
 
 // Whether both engines promise the same bits: no approximate function, no product or sum of floats in another order.

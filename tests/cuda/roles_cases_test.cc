@@ -18,6 +18,7 @@ namespace {
 constexpr int64_t kFuel = 200'000'000;
 constexpr int kLeastSplit = 60;  // 66 of the cases at hand: fewer would mean that kernels are no longer split, or no longer modelled
 constexpr int kLeastTails = 2;
+constexpr int kLeastMade = 30;   // tensor maps that they make themselves
 
 bool HasDot(const ir::Region& region) {
   for (const ir::Op& op : region.ops) {
@@ -29,9 +30,10 @@ bool HasDot(const ir::Region& region) {
   return false;
 }
 
-// Nothing, if the kernel is not split or its split form is not modelled. ctas: if the kernel is persistent.
-std::optional<pipeline::RolesModel> ModelOf(const Case& one, const ir::Kernel& kernel, int64_t ctas) {
+// Nothing, if the kernel is not split or its split form is not modelled. ctas: if the kernel is persistent. made: if maps may be made, counts them.
+std::optional<pipeline::RolesModel> ModelOf(const Case& one, const ir::Kernel& kernel, int64_t ctas, int* made = nullptr) {
   gpu::GenerateOptions options;
+  options.made_maps = made != nullptr;
   options.promises = PromisesOf(one, kernel);
   if (!options.promises.no_alias) return std::nullopt;
   const gpu::Target target = *gpu::TargetOf("sm_90a");
@@ -39,6 +41,7 @@ std::optional<pipeline::RolesModel> ModelOf(const Case& one, const ir::Kernel& k
   if (!laid_out.ok()) return std::nullopt;
   const pipeline::Schedule schedule = gpu::Plan(*laid_out, target, options);
   if (schedule.roles.groups == 0) return std::nullopt;
+  if (made != nullptr) *made += static_cast<int>(schedule.roles.made.size());
   if (!schedule.roles.persistent) ctas = one.grid[0] * one.grid[1] * one.grid[2];
   absl::StatusOr<pipeline::RolesModel> model = pipeline::ModelRoles(*laid_out, schedule, {one.grid[0], one.grid[1], one.grid[2]}, ctas);
   if (!model.ok()) return std::nullopt;
@@ -80,12 +83,17 @@ TEST(Roles, SplitKernelsGiveTheAnswersOfTheirCases) {
   std::vector<std::string> problems;
   const absl::Status filled = AskOracle("tests/oracle.py", std::getenv("TEST_TMPDIR"), *cases, problems);
   ASSERT_TRUE(filled.ok()) << filled;
-  int split = 0, tails = 0;
+  int split = 0, tails = 0, made = 0;
   for (const Case& one : *cases) {
     if (!one.errors.empty() || !one.reports.empty() || !one.pending.empty()) continue;
     for (int warps : {4, 8}) {
       const absl::StatusOr<ir::Kernel> kernel = KernelOf(one, warps);
       if (!kernel.ok() || !HasDot(kernel->body)) continue;
+      int maps = 0;
+      const std::optional<pipeline::RolesModel> makes = ModelOf(one, *kernel, 2, &maps);
+      made += maps;
+      if (maps > 0 && makes.has_value()) EXPECT_EQ(RunModel(one, *kernel, *makes), "") << one.name << ", with maps made, " << warps << " warps";
+      else EXPECT_EQ(maps, 0) << one.name;
       const std::optional<pipeline::RolesModel> model = ModelOf(one, *kernel, 2);
       if (!model.has_value()) continue;
       ++split;
@@ -101,6 +109,7 @@ TEST(Roles, SplitKernelsGiveTheAnswersOfTheirCases) {
   }
   EXPECT_GE(split, kLeastSplit);
   EXPECT_GE(tails, kLeastTails);
+  EXPECT_GE(made, kLeastMade);
   RecordProperty("split", split);
   RecordProperty("tails", tails);
 }
