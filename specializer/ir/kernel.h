@@ -14,7 +14,8 @@
 //                 scan "reverse"; kind custom: region(a..., b...) scalars, ends in yield. argmax/argmin: operands value, index(i32); results both.
 //                 max/min ignore NaN. The reduced axis is dropped.
 //   dot           operands a, b, acc (always present); attributes "input_precision" (tf32, tf32x3, ieee, bf16x3, bf16x6), "max_num_imprecise_acc"
-//   load, store   attributes "cache_modifier", "eviction_policy" (strings, "" for none), "volatile" (bool); masks and other already broadcast
+//   load, store   attributes "cache_modifier", "eviction_policy" (strings, "" for none), "volatile" (bool), "descriptor" (bool: by a tensor descriptor);
+//                 masks and other already broadcast
 //   atomics       attributes "sem" (acquire release acq_rel relaxed), "scope" (gpu cta sys)
 //   cast          attribute "rounding" ("rtne" or "rtz", floats only); result type says the rest
 //   map_elementwise  region(scalars...) ends in yield
