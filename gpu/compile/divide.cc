@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "absl/numeric/int128.h"
+#include "specializer/pipeline/split_tiles.h"
 
 namespace tilevm::gpu {
 namespace {
 
 constexpr int kMostParts = 8;
-constexpr int64_t kLeastExtent = 64;   // of a part, as split_tiles.cc has it
 constexpr double kIteration = 100;     // cycles
 constexpr double kTail = 0.2;
 constexpr double kLeastGain = 0.03;    // of all that the multiprocessor does
@@ -23,9 +23,9 @@ struct Tile {
   double cycles() const { return steps * std::max(m * n / 128, (2 * m + n + m * n / 64) / 4); }
   // As SplitTiles divides it: rows first.
   bool Halve(bool columns) {
-    double& extent = !columns && m >= 2 * kLeastExtent ? m : n;
+    double& extent = !columns && m >= 2 * pipeline::kLeastPartExtent ? m : n;
     extent /= 2;
-    return extent >= kLeastExtent;
+    return extent >= pipeline::kLeastPartExtent;
   }
 };
 

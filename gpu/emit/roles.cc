@@ -56,7 +56,7 @@ absl::Status Printer::PrintRoles() {
   Line("if (threadIdx.x == 0) { ", init, "barriers_made(); }");
   const size_t prefetches = body_.size();
   Line("__syncthreads();");
-  if (options_.begins_early) Line("wait_for_kernel_before<true>();");
+  if (options_.begins_early) Line(WaitForKernelBefore());
   if (Merged()) Line("MergedPrograms<", roles().programs, "> programs{{{grid_x, grid_y, grid_z}, {0, 0, 0}}, false, 0};");
   else if (roles().persistent && roles().tail_parts > 1) Line("SharedTail<", roles().tail_parts, "> programs(grid_x, grid_y, grid_z, gridDim.x);");
   else if (roles().persistent) Line("Programs programs{{grid_x, grid_y, grid_z}, {0, 0, 0}};");

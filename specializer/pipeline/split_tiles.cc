@@ -15,8 +15,6 @@ using ir::kNoValue;
 using ir::ValueId;
 using isa::Op;
 
-constexpr int64_t kLeastExtent = 64;  // of a part
-
 class Splitter {
  public:
   Splitter(ir::Kernel kernel, bool no_alias, bool tail) : kernel_(std::move(kernel)), no_alias_(no_alias), tail_(tail) {
@@ -31,7 +29,7 @@ class Splitter {
     const isa::Shape& shape = kernel_.TypeOf(dot_->results[0]).shape;
     if (shape.size() != 2) return false;
     for (int dim : {0, 1}) {
-      if (shape[dim] < 2 * kLeastExtent || (tail_ && dim == 0)) continue;
+      if (shape[dim] < 2 * kLeastPartExtent || (tail_ && dim == 0)) continue;
       const int axis = Find(NodeOf(dot_->results[0], dim));
       if (!MayDivide(axis)) continue;
       if (dim == 0 && shape[0] / 2 < 16 * kernel_.options.num_warps) {

@@ -21,7 +21,7 @@
 // multiplied by `parts` (their attribute "parts"). Only columns are divided: a part's rows and warps are the whole's, so both forms share a ring (roles.h), and
 // the producer begins with the parts while the last whole program is computed.
 //
-// Whether that pays is a matter of waves, and of how much less than a whole program a part costs (PartCost, TailParts).
+// Whether that pays is a matter of waves, and of how much less than a whole program a part costs (gpu/compile/divide.h).
 #ifndef TILEVM_SPECIALIZER_PIPELINE_SPLIT_TILES_H_
 #define TILEVM_SPECIALIZER_PIPELINE_SPLIT_TILES_H_
 
@@ -32,6 +32,8 @@
 #include "specializer/ir/kernel.h"
 
 namespace tilevm::pipeline {
+
+constexpr int64_t kLeastPartExtent = 64;  // rows or columns of a part
 
 // parts: a power of two. Rows are halved first, down to 64, with the warps where each would have fewer than 16; then columns, down to 64. Nothing if it cannot
 // be done. no_alias: no two pointer parameters reach the same memory where one is written.
