@@ -142,6 +142,23 @@ struct Boxes::State {
     }
     return most;
   }
+  // An H200 takes only such coordinates along neighbours as are multiples of 16 bytes: another one is an illegal instruction. False if it surely is one;
+  // CheckAligned leaves the rest to the launcher.
+  bool MayBeAligned(const Polynomial& start, int64_t bytes) const {
+    return std::all_of(start.terms.begin(), start.terms.end(), [&](const auto& term) {
+      return term.second * bytes % 16 == 0 || std::any_of(term.first.begin(), term.first.end(), [&](const Factor& f) { return values.IsUniform(f); });
+    });
+  }
+  void CheckAligned(const Polynomial& start, int64_t bytes, const std::string& reason) {
+    for (const auto& [factors, coefficient] : start.terms) {
+      if (coefficient * bytes % 16 == 0) continue;
+      Polynomial known = ConstantPolynomial(coefficient * bytes);
+      for (const Factor& f : factors) {
+        if (values.IsUniform(f)) known = *Multiply(known, SymbolPolynomial(f));
+      }
+      Check(NodeOp::kEqual, slice.Binary(NodeOp::kMod, NodeOf(known), slice.Const(16)), slice.Const(0), reason);
+    }
+  }
   struct Interval {
     Node lo, hi;
   };
@@ -403,15 +420,7 @@ absl::Status Boxes::State::Place(const std::map<int, Polynomial>& bounds, const 
     found.bounded.push_back(bound != bounds.end());
     found.box.dims.push_back(std::move(dim));
   }
-  // A number of elements that would spoil the alignment moves the coordinate instead.
-  const auto constant = offset.terms.find({});
-  if (constant != offset.terms.end() && constant->second > 0 && not_negative.count(inner) == 0 && constant->second * bytes % 16 != 0) {
-    BoxDim& dim = found.box.dims[0];
-    const int64_t number = constant->second;
-    dim.start = *AddScaled(dim.start, ConstantPolynomial(number), 1);
-    if (found.bounded[0]) dim.extent = slice.Binary(NodeOp::kAdd, dim.extent, slice.Const(number));
-    offset.terms.erase(constant);
-  }
+  if (!MayBeAligned(found.box.dims[0].start, bytes)) return No("a coordinate along neighbours is not a multiple of 16 bytes");
   for (auto& [stride, coordinate] : others) {
     int64_t common = 0;
     for (const auto& [factors, coefficient] : coordinate.terms) common = std::gcd(common, coefficient);
@@ -570,11 +579,17 @@ std::optional<Polynomial> Boxes::ScalarOf(ValueId id) const {
   return value->value;
 }
 
-bool Boxes::CanTurn(const ir::Op& load) const {
+bool Boxes::CanRepack(const ir::Op& load) const {
   if (Of(load) == nullptr || load.op != Op::kLoad) return false;
   const Found& found = *state_->FoundOf(load);
   const Node unbounded = state_->slice.Const(kUnbounded);
   return found.box.dims.size() == 2 && found.bounded[0] && found.bounded[1] && found.kept[0] != unbounded && found.kept[1] != unbounded;
+}
+
+bool Boxes::CanTurn(const ir::Op& load) const {
+  if (!CanRepack(load)) return false;
+  const Box& box = state_->FoundOf(load)->box;
+  return state_->MayBeAligned(box.dims[1].start, isa::StorageBytes(box.dtype));
 }
 
 int Boxes::Use(const ir::Op& access, std::vector<int64_t> size, int swizzle, bool may_repack, bool turned) {
@@ -585,7 +600,7 @@ int Boxes::Use(const ir::Op& access, std::vector<int64_t> size, int swizzle, boo
   const Node zero = slice.Const(0), sixteen = slice.Const(16);
   const std::string& name = s.kernel.params[static_cast<size_t>(box.param)].name;
   // The copy reads the array as far as the masks say it reaches.
-  const bool repack = may_repack && CanTurn(access);
+  const bool repack = may_repack && CanRepack(access);
   if (!repack) s.Check(NodeOp::kEqual, slice.Binary(NodeOp::kMod, box.address, sixteen), zero, absl::StrCat(name, " is not aligned to 16 bytes"));
   launch::TensorMap map;
   map.address = box.address;
@@ -606,8 +621,11 @@ int Boxes::Use(const ir::Op& access, std::vector<int64_t> size, int swizzle, boo
       s.Check(NodeOp::kLess, zero, dim.stride, absl::StrCat("a stride of ", name, " is not positive"));
       s.Check(NodeOp::kLess, dim.stride, slice.Const(int64_t{1} << 40), absl::StrCat("a stride of ", name, " is 2^40 bytes or more"));
     }
-    s.CheckWithin(coordinates, found.not_negative[d] ? -kMostCoordinate - 1 : 0, kMostCoordinate, absl::StrCat("coordinates in ", name, " may leave their range"));
+    // An H200 reads zeros before an array, but a store that begins there is an illegal instruction.
+    const bool from_before = found.not_negative[d] && access.op == Op::kLoad;
+    s.CheckWithin(coordinates, from_before ? -kMostCoordinate - 1 : 0, kMostCoordinate, absl::StrCat("coordinates in ", name, " may leave their range"));
   }
+  s.CheckAligned(box.dims[turned ? 1 : 0].start, isa::StorageBytes(box.dtype), absl::StrCat("coordinates in ", name, " are not multiples of 16 bytes"));
   if (repack) map.repack = s.WorthCopying(access, map);
   map.turned = turned;
   for (const Polynomial& p : found.positive) s.Check(NodeOp::kLess, zero, s.NodeOf(p), absl::StrCat("the mask of ", name, " keeps nothing"));

@@ -98,7 +98,8 @@ class Boxes {
   // the map's index. may_repack: a load in a loop, whose array the launcher may copy to aligned rows first if it is read many times (Slice::TensorMap).
   // turned: of a copy of the array with its dimensions swapped, `box` too (CanTurn).
   int Use(const ir::Op& access, std::vector<int64_t> box, int swizzle, bool may_repack = false, bool turned = false);
-  // Whether the launcher may make that copy: a load of two dimensions, both bounded.
+  // Whether the launcher may make that copy: a load of two dimensions, both bounded; and for CanTurn, starts that suit the swapped one.
+  bool CanRepack(const ir::Op& load) const;
   bool CanTurn(const ir::Op& load) const;
   const launch::Slice& slice() const;
 
