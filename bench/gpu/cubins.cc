@@ -5,7 +5,7 @@
 // SPEC.json is a list of {"name", "file", "kernel", "num_warps", "num_stages", "grid", "args"}; args stand for the parameters in order:
 //   {"pointer": "f16", "aligned": true}   {"int": 4096}   {"float": 0.5}   {"const": 128} (or true, "text", null)   {"dtype": "f16"}
 // An int of 1 is specialized away and divisibility by 16 is promised where it holds, as Triton does. FOLDER gets NAME.cubin (and NAME.cu with --text; NAME.slow.cu:
-// of a variant whose products the assembler lets wait) and manifest.json: {"name": {"entry", "cubin", "threads", "smem", "params": [index of the argument], "maps",
+// of a variant that spills, or whose products the assembler lets wait) and manifest.json: {"name": {"entry", "cubin", "threads", "smem", "params": [index of the argument], "maps",
 // "persistent", "registers", "spill", "ms"}}; a kernel that could not be built has "error" alone. "maps" are the fields of its tensor maps for these arguments:
 // {"param": place in params (null: of none), "offset": bytes from there, "dtype", "extents", "strides", "box", "swizzle"}, numbers as cuTensorMapEncodeTiled takes them. With
 // --repeat each is compiled N times without NVRTC's cache and "ms" holds the medians (nvrtc_cpu is processor time, which other programs do not stretch). With
@@ -196,7 +196,7 @@ absl::StatusOr<json> Build(const Nvrtc& nvrtc, const Settings& settings, const j
       cpu_ms += 1e3 * static_cast<double>(std::clock() - ticks) / CLOCKS_PER_SEC;
       // Products that the assembler does one after the other, and registers that setmaxnreg cannot move.
       if (i == 0 && absl::StrContains(result.log, "(C75")) std::printf("%s\n", result.log.c_str());
-      if (i == 0 && settings.text && absl::StrContains(result.log, "(C75")) std::ofstream(absl::StrCat(settings.folder, "/", name, ".slow.cu")) << text.text;
+      if (i == 0 && settings.text && (result.spill_bytes != 0 || absl::StrContains(result.log, "(C75"))) std::ofstream(absl::StrCat(settings.folder, "/", name, ".slow.cu")) << text.text;
       return Made(std::move(text), std::move(result));
     };
     auto generate = [&](GenerateOptions options) {

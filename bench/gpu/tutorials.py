@@ -253,10 +253,11 @@ def works(folder, Work, randn):
             backward(n, d, True)
     preprocess(4096, 64)
     preprocess(4096, 128)
-    for size in (128, 256, 512, 1024):
-        grouped(size, size, size)
-    for m in (128, 256, 512, 1024):
-        grouped(m, 8192, 8192)
+    for tma in (False, True):
+        for size in (128, 256, 512, 1024):
+            grouped(size, size, size, tma)
+        for m in (128, 256, 512, 1024):
+            grouped(m, 8192, 8192, tma)
     for size in range(256, 4096 + 1, 128):
         matmul(size)
     for size in (512, 2048, 4096):

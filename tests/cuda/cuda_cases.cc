@@ -579,7 +579,7 @@ class Runner {
 int main(int argc, char** argv) {
   tilevm::tests::Options options;
   if (!tilevm::tests::ParseOptions(argc, argv, &options)) {
-    std::printf("cuda_cases [--only=TEXT] [--list] [--warps=4,1] [--threads=N] [--answers=FILE] [--save-answers=FILE] [--seconds=N] [--in-process] FOLDER...\n");
+    std::printf("cuda_cases [--only=TEXT] [--list] [--warps=4,1] [--threads=N] [--answers=FILE] [--save-answers=FILE] [--seconds=N] [--in-process] [--made-maps] FOLDER...\n");
     return 2;
   }
   return tilevm::tests::Runner(options).Main();
