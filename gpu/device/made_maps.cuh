@@ -1,7 +1,7 @@
 // Tensor maps that a kernel makes itself, of arrays that it finds in memory (sm_90a; specializer/pipeline/roles.h: made maps).
 //
 // Element type, box and swizzle come with a map that the launcher made of no array. A warp puts address, extents and stride into a copy of it in shared memory
-// and sends that to one of two places in global memory, by turns; whoever uses it then takes it in by a fence of its own. Beside the copy in shared memory lies
+// (one of two, both made at the start: threads that each read a word of a parameter wait for each other) and sends that to one of two places in global memory, by turns; whoever uses it then takes it in by a fence of its own. Beside the copy in shared memory lies
 // what is in it (a *record*), for those who have to do without: where the array is not as a map needs it, elements are copied one by one.
 #pragma once
 #include "device/boxes.cuh"
@@ -65,6 +65,17 @@ struct MadeMap {
 
   TV_DEV MadeMap(u32 records, u32 barriers) : ring(records, barriers), record(records) {}
   TV_DEV void init(u32 warps) const { ring.init(warps); }
+  // Type, box and swizzle into both records, by one thread at the kernel's start.
+  TV_DEV void copy_model(const TensorMap& model) const {
+    const u32* from = reinterpret_cast<const u32*>(&model);
+#pragma unroll
+    for (u32 i = 0; i < 32; i += 4) {
+#pragma unroll
+      for (u32 to = record; to <= record + 256; to += 256) {
+        asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to + 4 * i), "r"(from[i]), "r"(from[i + 1]), "r"(from[i + 2]), "r"(from[i + 3]) : "memory");
+      }
+    }
+  }
 
   // ---- the producer, a warp ----
 
@@ -80,12 +91,10 @@ struct MadeMap {
     record = ring.address();
   }
   // base, stride: bytes; columns: elements next to each other.
-  TV_DEV void set(const TensorMap& model, TensorMap* places, u64 base, i64 stride, i64 columns, i64 rows) {
+  TV_DEV void set(TensorMap* places, u64 base, i64 stride, i64 columns, i64 rows) {
     constexpr i64 kMost = i64{1} << 31;
     const bool fits = (base | static_cast<u64>(stride)) % 16 == 0 && stride > 0 && stride < i64{1} << 40 && columns > 0 && columns <= kMost && rows > 0 && rows <= kMost;
     map = fits ? places + ring.slot : nullptr;
-    asm volatile("st.shared.u32 [%0], %1;" ::"r"(record + 4 * lane_id()), "r"(reinterpret_cast<const u32*>(&model)[lane_id()]) : "memory");
-    __syncwarp();
     if (lane_id() == 0) {
 #if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ < 1205
       const u64 unit = static_cast<u64>(stride) >> 4;
@@ -145,9 +154,16 @@ struct MadeMap {
     barrier_wait(ring.full(), ring.round);
     record = ring.address();
     map = reinterpret_cast<const TensorMap*>(from_shared(record + kMap));
-    if ((threadIdx.x & 127) == 0) take_in();
+    if ((threadIdx.x & 127) == 0 && map != nullptr) {
+      take_in();
+      prefetch_map(map);
+    }
     held = true;
   }
+
+  // Whether a box there is copied by the map. What a map cannot do (analysis/boxes.cc): begin between multiples of 16 bytes, store from before the array.
+  TV_DEV bool loads(i32 column) const { return map != nullptr && static_cast<u32>(column) * Bytes % 16 == 0; }
+  TV_DEV bool stores(i32 column, i32 row) const { return loads(column) && (column | row) >= 0; }
 
   // ---- both ----
 
@@ -177,12 +193,13 @@ struct MadeMap {
       *in_box<Columns>(box, i) = from == nullptr ? T{0} : *static_cast<const volatile T*>(from);
     }
   }
-  // By `threads` threads, numbered.
+  // Of boxes side by side, so many bytes apart; by `threads` threads, numbered.
   template <u32 Columns, u32 Rows>
-  TV_DEV void store_elements(u32 box, i32 column, i32 row, u32 thread, u32 threads) const {
+  TV_DEV void store_elements(u32 boxes, u32 apart, u32 count, i32 column, i32 row, u32 thread, u32 threads) const {
 #pragma unroll 1
-    for (u32 i = thread; i < Columns * Rows; i += threads) {
-      if (T* to = element(column, row, i % Columns, i / Columns)) *to = *in_box<Columns>(box, i);
+    for (u32 i = thread; i < count * Columns * Rows; i += threads) {
+      const u32 number = i / (Columns * Rows), inside = i % (Columns * Rows);
+      if (T* to = element(column, row, number * Columns + inside % Columns, inside / Columns)) *to = *in_box<Columns>(boxes + number * apart, inside);
     }
     fence_async();
   }

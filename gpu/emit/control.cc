@@ -55,7 +55,7 @@ absl::Status Printer::PrintRegion(const ir::Region& region, const ir::Op* owner)
     if (early && op->results[0] == plan->overlap->early.front()) TakeTurn(true);
     const bool told = HasRoles() && roles().told.count(op) != 0;
     if (told) {
-      Flush();
+      if (roles().box_stores.count(op) == 0 || !OnlyComputes()) Flush();
       Line("told.before();");
     }
     TILEVM_RETURN_IF_ERROR(PrintOp(*op, owner, region));

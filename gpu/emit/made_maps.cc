@@ -1,8 +1,9 @@
 // Tensor maps that the producer makes itself (specializer/pipeline/roles.h: made maps; device/made_maps.cuh has the mechanism):
 //
+//   if (threadIdx.x == 32) made0.copy_model(map0);        at the start
 //   made0.begin(ring0);                                   until no copy goes by the map that lies in its place
 //   made2.begin();                                        of a store: until the consumers have given it back
-//   made0.set(map0, map_places[claim.get()].maps + 0, base, stride, columns, rows);
+//   made0.set(map_places[claim.get()].maps + 0, base, stride, columns, rows);
 //   made0.publish(); made2.publish();
 //   made0.ready(); made2.ready();                         and the consumers: made2.take();
 #include <algorithm>
@@ -56,10 +57,15 @@ std::pair<int64_t, int64_t> Printer::MadeExtents(const ir::Op& access) const {
 }
 
 void Printer::DeclareMadeMaps(std::string* init) {
+  int thread = 0;
   for (const pipeline::MadeMap& map : roles().made) {
     const std::string name = MadeName(*map.access);
+    const auto [rows, columns] = MadeExtents(*map.access);
+    const int number = maps_[map.access] = options_.boxes->UseMade(*map.access, {columns, rows}, static_cast<int>(columns * isa::StorageBytes(map.box.dtype)));
     Line("MadeMap<", isa::StorageBytes(map.box.dtype), ", ", map.store ? "true" : "false", "> ", name, "(shared_address() + ", map.offset,
          ", shared_address() + ", map.barriers, ");");
+    thread = (thread + 32) % (128 * (roles().groups + 1));
+    Line("if (threadIdx.x == ", thread, ") ", name, ".copy_model(map", number, ");");
     if (map.store) absl::StrAppend(init, name, ".init(", 4 * roles().groups, "); ");
   }
   absl::StrAppend(&declarations_, "__device__ u32 claims[kMapPlaces];\n__device__ MapPlace<", roles().made.size(), "> map_places[kMapPlaces];\n");
@@ -77,11 +83,9 @@ void Printer::PrintMakes(const ir::Op& before) {
   }
   for (const pipeline::MadeMap* map : maps) {
     const analysis::MadeBox& box = map->box;
-    const auto [rows, columns] = MadeExtents(*map->access);
     const int bytes = isa::StorageBytes(box.dtype);
-    const int number = maps_[map->access] = options_.boxes->UseMade(*map->access, {columns, rows}, static_cast<int>(columns * bytes));
     const std::string offset = box.offset.value.terms.empty() ? "" : absl::StrCat(" + static_cast<u64>(", NumberText(box.offset), ") * ", bytes);
-    Line(MadeName(*map->access), ".set(map", number, ", map_places[claim.get()].maps + ", 2 * MadeFor(*map->access), ", reinterpret_cast<u64>(", Name(box.base), ")", offset,
+    Line(MadeName(*map->access), ".set(map_places[claim.get()].maps + ", 2 * MadeFor(*map->access), ", reinterpret_cast<u64>(", Name(box.base), ")", offset,
          ", (", NumberText(box.stride), ") * ", bytes, ", ", NumberText(box.extent[static_cast<size_t>(box.axis)]), ", ", NumberText(box.extent[static_cast<size_t>(1 - box.axis)]),
          ");");
   }
@@ -112,7 +116,7 @@ void Printer::PrintMadeFill(int number, const std::vector<pipeline::Copy>& copie
     const bool made = MadeFor(load) >= 0;
     const int64_t elem_bytes = isa::StorageBytes(type.elem), rows = type.shape[1 - copy.axis], part = std::min<int64_t>(rows, 256), panel = std::min<int64_t>(type.shape[copy.axis], 128 / elem_bytes);
     const std::string map = made ? MadeName(load) + ".map" : absl::StrCat("&map", UseBox(load, {{copy.axis, panel}, {1 - copy.axis, part}}, static_cast<int>(panel * elem_bytes), false));
-    if (made) absl::StrAppend(&fits, fits.empty() ? "" : " && ", map, " != nullptr");
+    if (made) absl::StrAppend(&fits, fits.empty() ? "" : " && ", MadeName(load), ".loads(", Coordinate(*StartsOf(load)[0].second, 0), ")");
     (made ? asked : launched) += type.elem_count() * elem_bytes;
     for (int64_t at = 0; at < type.shape[copy.axis]; at += panel) {
       for (int64_t row = 0; row < rows; row += part) {

@@ -106,6 +106,7 @@ class Printer {
   void PrintGroup(const Group& group, const std::set<ir::ValueId>& kept);
   void PrintRegisters(const Group& group, const std::set<ir::ValueId>& kept, int64_t from, int64_t to);
   void Flush();                                           // prints the loop of the group, if there is one
+  bool OnlyComputes() const { return group_.kind == GroupKind::kCompute || group_.kind == GroupKind::kPairs; }
 
   // --- runs.cc ---
   // --- early.cc ---

@@ -621,12 +621,14 @@ absl::Status Printer::PrintTwoSlots(const ir::Op& loop, const std::string& trips
   return absl::OkStatus();
 }
 
-// Panel by panel through two buffers of swizzled rows, so that one is filled while the other is copied.
+// In panels of swizzled rows: all of them at once if there are buffers for so many, else through two, one of which is filled while the other is copied.
 absl::Status Printer::PrintBoxStore(const ir::Op& op) {
+  // A last cast comes after the waits: before them its results would need registers beside what it casts.
+  Group computes;
+  if (OnlyComputes()) std::swap(group_, computes);
   Flush();
   const pipeline::BoxStore& plan = roles().box_stores.at(&op);
   const bool made = MadeFor(op) >= 0;
-  Materialise(plan.value);
   if (made && HasPlainAccesses(kernel().body)) Line("fence_async();");
   OrderAccess(op.operands[0], true);
   if (made) pending_.boxes = true;
@@ -692,12 +694,26 @@ absl::Status Printer::PrintBoxStore(const ir::Op& op) {
   const std::string shift = shift_bytes != 0 ? absl::StrCat(" + (threadIdx.x >> 7) * ", shift_bytes) : "";
   const std::string sync = plan.own_rows ? "group_barrier();" : "barrier();", first = plan.own_rows ? "(threadIdx.x & 127) == 0" : "threadIdx.x == 0";
   Place(op.loc);
+  const bool at_once = panels <= roles().store_buffers;
+  std::string first_coordinates;              // the lowest: what holds for them holds for all
+  std::vector<std::string> by_map;            // copies of the panels written since the last barrier
+  std::string by_element;
   for (int64_t p = 0; p < panels; ++p) {
-    // The buffer's last copy has to be done, and all copies of a store before this one in a loop, which may have written the same place.
-    if (p == 0 && loops_ > 0) Line("if ((threadIdx.x & 127) == 0) boxes_written();");
-    else Line("if ((threadIdx.x & 127) == 0) boxes_read<", p == 0 && (panels == 1 || two) ? 0 : 1, ">();");
-    Line(p == 0 && several ? "barrier();" : sync);
-    const std::string buffer = absl::StrCat("shared_address() + ", roles().store_offset + (p % 2) * roles().store_bytes, Merged() ? absl::StrCat(" + member * ", 2 * roles().store_bytes) : "");
+    if (p == 0 || !at_once) {
+      // The buffer's last copy has to be done, and all copies of a store before this one in a loop, which may have written the same place.
+      if (p == 0 && loops_ > 0) Line("if ((threadIdx.x & 127) == 0) boxes_written();");
+      else Line("if ((threadIdx.x & 127) == 0) boxes_read<", at_once || (p == 0 && two) ? 0 : 1, ">();");
+      Line(p == 0 && several ? "barrier();" : sync);
+    }
+    if (p == 0) {
+      std::swap(group_, computes);
+      Flush();
+      Materialise(plan.value);
+      Place(op.loc);
+    }
+    const int64_t number = p % roles().store_buffers;
+    const std::string buffer = absl::StrCat("shared_address() + ", roles().store_offset + number * roles().store_bytes,
+                                            Merged() ? absl::StrCat(" + member * ", roles().store_buffers * roles().store_bytes) : "");
     uint32_t fixed = 0;
     layout::Basis start = 0;
     for (size_t bit = 0; bit < outer.size(); ++bit) {
@@ -718,25 +734,37 @@ absl::Status Printer::PrintBoxStore(const ir::Op& op) {
     if (matrices) Line("  store_matrices(", buffer, shift, " + ", table, "::at(", table, "::thread(), i), ", at(0), ", ", at(2), ", ", at(4), ", ", at(6), ");");
     else Line("  write_shared<", step, ">(", buffer, shift, " + ", table, "::at(", table, "::thread(), i), ", at(0), ");");
     Line("}");
-    Line("fence_shared();");
-    Line(sync);
     std::string coordinates;
     for (const auto& [axis, from] : StartsOf(op)) {
       absl::StrAppend(&coordinates, ", ", Coordinate(*from, axis == plan.axis ? column_of(start) : 0));
       if (plan.own_rows && !Merged() && axis == 1 - plan.axis) absl::StrAppend(&coordinates, " + static_cast<i32>(threadIdx.x >> 7) * ", inside);
     }
+    if (p == 0) first_coordinates = coordinates.substr(2);
     const std::string from = absl::StrCat(buffer, plan.own_rows && !Merged() ? absl::StrCat(" + (threadIdx.x >> 7) * ", apart) : "");
+    by_map.push_back(absl::StrCat("store_box(", map, ", ", from, coordinates, ");"));
+    // Panels of one barrier lie side by side, if the registers' bits are in the columns' order.
+    if (made && at_once && column_of(start) != p * plan.panel) return absl::UnimplementedError("panels are not in the order of their columns");
+    if (by_element.empty()) {
+      by_element = absl::StrCat(MadeName(op), ".store_elements<", plan.panel, ", ", inside, ">(", from, ", ", roles().store_bytes, ", ", at_once ? panels : 1, coordinates,
+                                plan.own_rows ? ", threadIdx.x & 127, 128);" : absl::StrCat(", threadIdx.x, ", 128 * roles().groups, ");"));
+    }
+    if (at_once && p + 1 < panels) continue;
+    Line("fence_shared();");
+    Line(sync);
     if (made) {
-      Line("if (", map, " == nullptr) ", MadeName(op), ".store_elements<", plan.panel, ", ", inside, ">(", from, coordinates, plan.own_rows ? ", threadIdx.x & 127, 128);" : absl::StrCat(", threadIdx.x, ", 128 * roles().groups, ");"));
-      Line("else if (", first, ") {");
+      Line("if (!", MadeName(op), ".stores(", at_once ? first_coordinates : coordinates.substr(2), ")) {");
+      Line("  ", by_element);
+      Line("} else if (", first, ") {");
     } else {
       Line("if (", first, Merged() ? " && programs.counts" : "", ") {");
     }
-    Line("  store_box(", map, ", ", from, coordinates, ");");
+    for (const std::string& line : by_map) Line("  ", line);
     Line("  boxes_commit();");
     Line("}");
+    by_map.clear();
+    by_element.clear();
   }
-  if (made) Line("if (", map, " == nullptr) ", sync);
+  if (made) Line("if (!", MadeName(op), ".stores(", first_coordinates, ")) ", sync);
   return absl::OkStatus();
 }
 

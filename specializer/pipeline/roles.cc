@@ -20,6 +20,7 @@ using isa::Op;
 constexpr int64_t kSlotAlign = 1024;     // the swizzle repeats every 8 rows of 128 bytes
 constexpr int kMostStages = 8;
 constexpr int64_t kEnoughBytes = 160 * 1024;  // under way at once; more hides nothing
+constexpr int64_t kEnoughBesideStores = 128 * 1024;  // where what is left serves stores
 constexpr int64_t kReservedSmem = 1024;       // of the shared memory of a multiprocessor, for each CTA
 constexpr int64_t kDealBytes = 64;            // two numbers and their barriers
 constexpr int64_t kToldBytes = 16;            // how many stores are done
@@ -662,6 +663,16 @@ class Splitter {
         roles.ctas = 2;
       }
     }
+    // A tile that goes to its buffers at once leaves the consumers sooner than one that waits for copies of its first half, and three slots keep them busy; not
+    // where parts of tiles are copied too, which fill theirs less.
+    int64_t panels = 0;
+    for (const auto& [op, plan] : roles.box_stores) panels = std::max(panels, TypeOf(plan.value).shape[static_cast<size_t>(plan.axis)] / plan.panel);
+    if (panels > roles.store_buffers && roles.ctas == 1 && tail_.branch == nullptr) {
+      roles.store_buffers = static_cast<int>(panels);
+      const int fewer = stages_in(options_.max_smem);
+      if (fewer >= 3 && fewer * slots >= kEnoughBesideStores) stages = fewer;
+      else roles.store_buffers = 2;
+    }
     while (stages > 4 && (stages - 1) * slots * roles.ctas >= kEnoughBytes) --stages;
     if (stages < 2) return Refuse("two slots of ", slots, " bytes do not fit beside ", options_.scratch + StoreBytes() + kept, " bytes of other shared memory");
     // The next program's tile can come while this one's is in use.
@@ -690,7 +701,7 @@ class Splitter {
     if (!roles.told.empty()) barrier = roles.told_offset + kToldBytes;
     roles.bytes = (barrier + 127) / 128 * 128;
   }
-  int64_t StoreBytes() const { return 2 * programs_ * store_bytes_; }
+  int64_t StoreBytes() const { return out_.roles.store_buffers * programs_ * store_bytes_; }
   // The assembler gives an instruction no more registers than each thread of two such CTAs starts with, 128.
   bool SharesRegisters() const {
     return std::all_of(out_.wgmma.begin(), out_.wgmma.end(), [](const auto& entry) { return entry.second.n <= 128; });

@@ -116,7 +116,8 @@ struct Roles {
   std::vector<Ring> rings;
   std::vector<Copy> kept;                              // tiles copied once for a program, operands of dots in its loops; each in a ring of its own
   std::map<const ir::Op*, std::vector<int>> done_after;  // by op of the kernel's body: rings of such tiles that nothing reads later
-  int64_t store_offset = 0, store_bytes = 0;           // buffers of box stores, and one's size
+  int64_t store_offset = 0, store_bytes = 0;           // buffers of box stores, of each program; and one's size
+  int store_buffers = 2;
   int64_t bytes = 0;                                   // end of rings, barriers and those buffers
   bool by_threads = false;                             // some copies are no boxes: the producer is a whole warpgroup
   std::set<ir::ValueId> produced;                      // scalars, and tiles of pointers, masks and what they need, that the producer computes too
