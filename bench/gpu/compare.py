@@ -28,7 +28,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 DTYPES = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.int32: "i32", torch.int64: "i64", torch.int8: "i8",
           torch.float8_e4m3fn: "f8e4m3", torch.float8_e5m2: "f8e5m2"}
-TRY_WARPS, TRY_MADE = [], []
+TRY_WARPS = []
 TRY_PARTS = [0]
 CACHE = []
 cuda = ctypes.CDLL("libcuda.so.1")
@@ -229,8 +229,6 @@ def run_work(work, cubins, folder, rounds, arch, report):
         configs = [{**configs[0], "num_warps": w} for w in TRY_WARPS]
     if TRY_PARTS != [0]:
         configs = [{**config, "parts": parts} for config in configs for parts in TRY_PARTS]
-    if TRY_MADE:
-        configs = [{**config, **made} for config in configs for made in ({}, {"made_maps": True})]
     for number, config in enumerate(configs):
         values = work.args(first, config)
         params = base.params
@@ -244,7 +242,7 @@ def run_work(work, cubins, folder, rounds, arch, report):
         with open(os.path.join(place, "spec.json"), "w") as file:
             json.dump([entry], file)
         options = [f"--arch={arch}", f"--parts={configs[number].get('parts', 0)}", *(f"--cache={cache}" for cache in CACHE)]
-        options += ["--made-maps"] if "made_maps" in configs[number] else []
+        options += ["--no-made-maps"] if configs[number].get("made_maps") is False else []
         builds.append(subprocess.Popen([cubins, "--text", *options, os.path.join(place, "spec.json"), place], stdout=subprocess.PIPE, text=True))
     for number, build in enumerate(builds):
         print(build.communicate()[0], end="", flush=True)
@@ -551,7 +549,6 @@ def main():
     parser.add_argument("--out", default="")
     parser.add_argument("--warps", default="", help="4,8,16: try these for our side's num_warps, to see what the choice costs")
     parser.add_argument("--parts", default="", help="1,2,4: try each of our configurations in so many parts (-4: the last wave alone), to see what that costs")
-    parser.add_argument("--made-maps", action="store_true", help="try each of our configurations also with tensor maps that the kernel makes itself")
     parser.add_argument("--cache", default="", help="a folder where the program finds what it compiled before")
     options = parser.parse_args()
     torch.manual_seed(1)
@@ -562,8 +559,6 @@ def main():
     TRY_WARPS.extend(int(w) for w in options.warps.split(",") if w)
     if options.parts:
         TRY_PARTS[:] = [int(parts) for parts in options.parts.split(",")]
-    if options.made_maps:
-        TRY_MADE.append(True)
     if options.cache:
         os.makedirs(options.cache, exist_ok=True)
         CACHE.append(os.path.abspath(options.cache))

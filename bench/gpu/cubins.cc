@@ -1,6 +1,6 @@
 // Writes cubins of kernels in Triton files, with what a launcher has to know of each: compare.py loads them beside Triton's own.
 //
-//   cubins [--arch=sm_90a] [--multiprocessors=N] [--parts=N] [--repeat=N] [--text] [--made-maps] [--cache=FOLDER] SPEC.json FOLDER
+//   cubins [--arch=sm_90a] [--multiprocessors=N] [--parts=N] [--repeat=N] [--text] [--no-made-maps] [--cache=FOLDER] SPEC.json FOLDER
 //
 // SPEC.json is a list of {"name", "file", "kernel", "num_warps", "num_stages", "grid", "args"}; args stand for the parameters in order:
 //   {"pointer": "f16", "aligned": true}   {"int": 4096}   {"float": 0.5}   {"const": 128} (or true, "text", null)   {"dtype": "f16"}
@@ -53,7 +53,7 @@ struct Settings {
   int parts = 0;              // 0: as the launcher would choose
   std::string cache;          // a folder; none if empty
   bool text = false;
-  bool made_maps = false;     // gpu/compile/generate.h
+  bool made_maps = true;      // gpu/compile/generate.h
 };
 
 absl::StatusOr<ArgSpec> SpecOf(const json& arg) {
@@ -284,8 +284,8 @@ int main(int argc, char** argv) {
       if (!absl::SimpleAtoi(arg, &settings.parts)) settings.parts = 0;
     } else if (absl::ConsumePrefix(&arg, "--cache=")) {
       settings.cache = std::string(arg);
-    } else if (arg == "--made-maps") {
-      settings.made_maps = true;
+    } else if (arg == "--no-made-maps") {
+      settings.made_maps = false;
     } else if (arg == "--text") {
       settings.text = true;
     } else {
@@ -293,7 +293,7 @@ int main(int argc, char** argv) {
     }
   }
   if (names.size() != 2) {
-    std::fprintf(stderr, "cubins [--arch=sm_90a] [--multiprocessors=N] [--parts=N] [--repeat=N] [--text] [--made-maps] [--cache=FOLDER] SPEC.json FOLDER\n");
+    std::fprintf(stderr, "cubins [--arch=sm_90a] [--multiprocessors=N] [--parts=N] [--repeat=N] [--text] [--no-made-maps] [--cache=FOLDER] SPEC.json FOLDER\n");
     return 2;
   }
   settings.folder = names[1];

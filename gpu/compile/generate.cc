@@ -142,7 +142,7 @@ pipeline::Schedule ScheduleOf(const layout::LayoutKernel& kernel, const analysis
   how.vector = [&](const ir::Op& op) { return VectorOf(kernel, accesses, op); };
   how.boxes = boxes;
   how.turn = options.promises.turn;
-  how.made = split && boxes != nullptr && options.made_maps && boxes->HasMade();
+  how.made = split && boxes != nullptr && options.made_maps && options.promises.made && boxes->HasMade();
   for (;;) {
     pipeline::Schedule schedule = pipeline::MakeSchedule(kernel, how);
     if (!split) return schedule;
@@ -254,6 +254,10 @@ absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& t
     absl::StatusOr<Emitted> emitted = EmitCuda(kernel, emit);
     if (!emitted.ok() && emitted.status().code() == absl::StatusCode::kUnimplemented && schedule.roles.programs > 1) {
       options.promises.many = false;
+      continue;
+    }
+    if (!emitted.ok() && emitted.status().code() == absl::StatusCode::kUnimplemented && !schedule.roles.made.empty()) {
+      options.made_maps = false;
       continue;
     }
     if (!emitted.ok() || emitted->smem_bytes <= target.max_smem_per_block) return emitted;

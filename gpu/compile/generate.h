@@ -2,6 +2,7 @@
 #ifndef TILEVM_GPU_COMPILE_GENERATE_H_
 #define TILEVM_GPU_COMPILE_GENERATE_H_
 
+#include <algorithm>
 #include <array>
 
 #include "absl/status/statusor.h"
@@ -24,6 +25,7 @@ struct Promises {
   bool boxes = true;         // the checks of Emitted::slice hold, so that tensor maps may be used (specializer/analysis/boxes.h)
   bool turn = true;          // operands that the tensor cores want in the other order are worth a copy before the launch (specializer/launch/slice.h: turned)
   bool box_stores = true;    // also by stores; without, an array that is not aligned can be written beside maps of others
+  bool made = true;          // arrays that the kernel finds in memory are large enough for tensor maps of its own making (roles.h: made maps), which take it 2 us
 };
 
 // Whether a grid is worth merging so many neighbours along axis 0: alone, two fit a multiprocessor; and at most a quarter of the places may be without one.
@@ -41,11 +43,14 @@ struct GenerateOptions {
   bool wgmma = true;         // where the target has it
   int merged = 4;            // programs that share a CTA, at most
   bool threads = true;       // a warpgroup of its own may copy what is no box (specializer/pipeline/roles.h)
-  // The kernel may make tensor maps of arrays that it finds in memory (specializer/pipeline/roles.h: made maps). Off, for no GPU has run that yet: `cuda_cases` and
-  // `cubins` of bench/gpu have --made-maps.
-  bool made_maps = false;
+  bool made_maps = true;     // with Promises::made
   bool few_programs = false; // no more than multiprocessors: each CTA may have one for itself
 };
+
+// The kernel makes maps itself: the promise `made` is of meaning.
+inline bool MakesMaps(const Emitted& emitted) {
+  return std::any_of(emitted.slice.maps.begin(), emitted.slice.maps.end(), [](const launch::TensorMap& map) { return map.made; });
+}
 
 // The kernel (after specializer::RunPasses) with a layout for each tile value: `inspect --stage layout`.
 absl::StatusOr<layout::LayoutKernel> LayOut(const ir::Kernel& kernel, const Target& target, const GenerateOptions& options);

@@ -376,9 +376,7 @@ def kernel(sizes, addresses, c, BM: tl.constexpr, BN: tl.constexpr, BK: tl.const
     EXPECT_EQ(emitted->text.find("copies_started") != std::string::npos, std::string(arch) == "sm_90a");
   }
   // On sm_90 the producer can make tensor maps of them, one for the store too.
-  GenerateOptions made;
-  made.made_maps = true;
-  const absl::StatusOr<Emitted> emitted = Generate(kernel, *TargetOf("sm_90a"), made);
+  const absl::StatusOr<Emitted> emitted = Generate(kernel, *TargetOf("sm_90a"));
   ASSERT_TRUE(emitted.ok()) << emitted.status();
   ASSERT_EQ(emitted->slice.maps.size(), 3u);
   EXPECT_TRUE(emitted->slice.checks.empty());

@@ -22,7 +22,7 @@ absl::StatusOr<ir::Kernel> KernelOf(const Case& one, int num_warps, std::vector<
 
 // What a launcher may promise for the arguments of the case.
 // The text that these arguments get. made_maps: gpu::GenerateOptions::made_maps.
-absl::StatusOr<gpu::Emitted> EmittedOf(const Case& one, const ir::Kernel& kernel, const gpu::Target& target, bool made_maps = false);
+absl::StatusOr<gpu::Emitted> EmittedOf(const Case& one, const ir::Kernel& kernel, const gpu::Target& target, bool made_maps = true);
 gpu::Promises PromisesOf(const Case& one, const ir::Kernel& kernel);
 
 // Whether both engines promise the same bits: no approximate function, no product or sum of floats in another order.

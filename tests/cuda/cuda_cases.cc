@@ -1,13 +1,13 @@
 // Runs every case on the GPU and on the CPU engine and holds both to the one expectation; where both engines promise the same bits, to each other.
 //
-//   cuda_cases [--only=TEXT|TEXT...] [--list] [--warps=4,1] [--threads=N] [--answers=FILE] [--save-answers=FILE] [--seconds=N] [--in-process] [--made-maps] FOLDER...
+//   cuda_cases [--only=TEXT|TEXT...] [--list] [--warps=4,1] [--threads=N] [--answers=FILE] [--save-answers=FILE] [--seconds=N] [--in-process] [--no-made-maps] FOLDER...
 //
 // One line for each case that fails, a line of counts, exit code 1 if one failed and 77 where there is no GPU or no NVRTC. FOLDERs hold case files; recipes
 // are computed by tests/oracle.py, or taken from --answers, which an earlier run wrote with --save-answers.
 //
 // All texts are compiled first, many to a program, on all cores. Then a child process runs case after case and reports each over a pipe: one that hangs
-// longer than --seconds, or leaves the context broken, costs that child, and the next one goes on behind it. --in-process is for compute-sanitizer. --made-maps: kernels may make tensor maps of arrays that
-// they find in memory (gpu/compile/generate.h).
+// longer than --seconds, or leaves the context broken, costs that child, and the next one goes on behind it. --in-process is for compute-sanitizer. --no-made-maps: kernels make
+// no tensor maps of arrays that they find in memory (gpu/compile/generate.h).
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -58,7 +58,7 @@ struct Options {
   std::string only, answers, save_answers;
   std::vector<int> warps = {4};
   int threads = 0, seconds = 20;
-  bool list = false, in_process = false, made_maps = false;
+  bool list = false, in_process = false, made_maps = true;
 };
 
 bool ParseOptions(int argc, char** argv, Options* options) {
@@ -66,8 +66,8 @@ bool ParseOptions(int argc, char** argv, Options* options) {
     absl::string_view arg = argv[i];
     if (arg == "--list") {
       options->list = true;
-    } else if (arg == "--made-maps") {
-      options->made_maps = true;
+    } else if (arg == "--no-made-maps") {
+      options->made_maps = false;
     } else if (arg == "--in-process") {
       options->in_process = true;
     } else if (absl::ConsumePrefix(&arg, "--only=")) {
@@ -579,7 +579,7 @@ class Runner {
 int main(int argc, char** argv) {
   tilevm::tests::Options options;
   if (!tilevm::tests::ParseOptions(argc, argv, &options)) {
-    std::printf("cuda_cases [--only=TEXT] [--list] [--warps=4,1] [--threads=N] [--answers=FILE] [--save-answers=FILE] [--seconds=N] [--in-process] [--made-maps] FOLDER...\n");
+    std::printf("cuda_cases [--only=TEXT] [--list] [--warps=4,1] [--threads=N] [--answers=FILE] [--save-answers=FILE] [--seconds=N] [--in-process] [--no-made-maps] FOLDER...\n");
     return 2;
   }
   return tilevm::tests::Runner(options).Main();

@@ -52,8 +52,11 @@ struct Variants {
     std::shared_ptr<const gpu::GpuKernel> compiled;
     std::shared_ptr<const gpu::LoadedKernel> loaded;
   };
-  std::map<std::array<int, 9>, Variant> by_promises;
-  Variant& Of(const gpu::Promises& p) { return by_promises[{p.no_alias, p.trust_signs, p.boxes, p.boxes && p.box_stores, p.loops_run, p.parts, p.tail, p.many, p.boxes && p.turn}]; }
+  std::map<std::array<int, 10>, Variant> by_promises;
+  Variant& Of(const gpu::Promises& p) {
+    return by_promises[{p.no_alias, p.trust_signs, p.boxes, p.boxes && p.box_stores, p.loops_run, p.parts, p.tail, p.many, p.boxes && p.turn, p.boxes && p.made}];
+  }
+  std::optional<bool> maps_pay;  // gpu::Promises::made, as tuning found
 };
 
 // Of a launch whose buffers need not be on the device yet: copies there have the same address modulo 256.
@@ -168,9 +171,26 @@ class GpuRunner : public host::DeviceRunner {
     return out;
   }
 
-  absl::Status Tune(std::vector<host::TuneCandidate>& candidates) override {
-    std::vector<std::shared_ptr<const gpu::LoadedKernel>> loaded(candidates.size());
-    CompileAll(candidates, loaded);
+  // A kernel that makes tensor maps itself is timed with and without.
+  absl::Status Tune(std::vector<host::TuneCandidate>& asked) override {
+    for (const host::TuneCandidate& c : asked) SetMapsPay(*c.kernel, true);
+    std::vector<std::shared_ptr<const gpu::LoadedKernel>> loaded(asked.size());
+    CompileAll(asked, loaded);
+    std::vector<host::TuneCandidate> candidates = asked;
+    std::vector<size_t> with;  // of each candidate beyond those asked for: which one it is without such maps
+    for (size_t i = 0; i < asked.size(); ++i) {
+      if (loaded[i] == nullptr || !gpu::MakesMaps(loaded[i]->kernel().emitted)) continue;
+      with.push_back(i);
+      candidates.push_back(asked[i]);
+      SetMapsPay(*asked[i].kernel, false);
+    }
+    if (!with.empty()) {
+      std::vector<host::TuneCandidate> without(candidates.begin() + static_cast<ptrdiff_t>(asked.size()), candidates.end());
+      std::vector<std::shared_ptr<const gpu::LoadedKernel>> more(without.size());
+      CompileAll(without, more);
+      std::copy(without.begin(), without.end(), candidates.begin() + static_cast<ptrdiff_t>(asked.size()));
+      loaded.insert(loaded.end(), more.begin(), more.end());
+    }
     std::lock_guard<std::mutex> lock(mutex_);
     std::vector<gpu::LaunchArguments> arguments(candidates.size());
     std::vector<std::unique_ptr<gpu::DeviceMemory>> workspaces(candidates.size());
@@ -196,6 +216,19 @@ class GpuRunner : public host::DeviceRunner {
     TILEVM_RETURN_IF_ERROR(TimeAll(candidates, loaded, arguments));
     for (size_t i = 0; i < storages.size(); ++i) {
       TILEVM_RETURN_IF_ERROR(device_->CopyWithin(static_cast<GpuMirror*>(storages[i]->mirror().get())->address(), saved[i]->address(), storages[i]->bytes()));
+    }
+    std::copy(candidates.begin(), candidates.begin() + static_cast<ptrdiff_t>(asked.size()), asked.begin());
+    for (size_t k = 0; k < with.size(); ++k) {
+      host::TuneCandidate& c = asked[with[k]];
+      const host::TuneCandidate& without = candidates[asked.size() + k];
+      // One that dropped out early is slower by a quarter.
+      const bool pay = !without.status.ok() || c.rounds > without.rounds || (c.rounds == without.rounds && c.microseconds <= without.microseconds + std::max(c.spread, without.spread));
+      SetMapsPay(*c.kernel, pay);
+      Remember(MapsKey(loaded[with[k]]->kernel().emitted), pay ? "pay" : "do not");
+      if (pay) continue;
+      c.microseconds = without.microseconds;
+      c.spread = without.spread;
+      c.rounds = without.rounds;
     }
     return device_->Synchronize();
   }
@@ -255,6 +288,13 @@ class GpuRunner : public host::DeviceRunner {
   static constexpr char kTunePrefix[] = "tuned 1\n";
 
   static gpu::CacheKey TuneKey(absl::string_view key) { return gpu::KeyOf(key, {}, "tune", {}, 0); }
+
+  static void SetMapsPay(const CompiledKernel& kernel, bool pay) {
+    CompiledKernel::DeviceSlot& slot = kernel.device_slot();
+    std::lock_guard<std::mutex> lock(slot.mutex);
+    if (slot.code == nullptr) slot.code = std::make_shared<Variants>();
+    static_cast<Variants*>(slot.code.get())->maps_pay = pay;
+  }
 
   // Each candidate's kernel, or its status. As many threads as the machine has.
   void CompileAll(std::vector<host::TuneCandidate>& candidates, std::vector<std::shared_ptr<const gpu::LoadedKernel>>& loaded) {
@@ -392,7 +432,12 @@ class GpuRunner : public host::DeviceRunner {
           continue;
         }
         const launch::SliceValues slice = evaluate(promises);
-        if (slice.failed.empty()) break;
+        if (slice.failed.empty()) {
+          const gpu::Emitted& emitted = *variants.Of(promises).emitted;
+          if (!promises.made || !gpu::MakesMaps(emitted) || MapsPay(variants, emitted)) break;
+          promises.made = false;
+          continue;
+        }
         if (promises.loops_run && gpu::MayNotRun(slice)) {
           promises.loops_run = false;
           continue;
@@ -420,6 +465,13 @@ class GpuRunner : public host::DeviceRunner {
     }
     return promises;
   }
+
+  // Whether maps that the kernel makes itself are worth it, as tuning found in this process or an earlier one; how large its arrays are the launcher cannot know.
+  bool MapsPay(Variants& variants, const gpu::Emitted& emitted) {
+    if (!variants.maps_pay.has_value()) variants.maps_pay = Remembered(MapsKey(emitted)).value_or("pay") == "pay";
+    return *variants.maps_pay;
+  }
+  static std::string MapsKey(const gpu::Emitted& emitted) { return absl::StrCat("made maps of\n", emitted.text); }
 
   absl::Status SetArguments(const CompiledKernel& kernel, const gpu::LoadedKernel& loaded, absl::Span<const uint64_t> values, const std::array<int64_t, 3>& grid,
                             uint64_t records, gpu::LaunchArguments& arguments, std::unique_ptr<gpu::DeviceMemory>& workspace) {

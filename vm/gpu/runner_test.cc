@@ -832,6 +832,63 @@ TEST_F(TuneTest, OnlyOutsideTheNoise) {
   EXPECT_EQ(Run(*Tuned()).substr(0, 9), "BLOCK=32,");
 }
 
+constexpr char kFound[] = R"(
+import torch
+import triton
+import triton.language as tl
+
+@triton.autotune(configs=[triton.Config({'B': 64}, num_warps=4), triton.Config({'B': 32}, num_warps=4)], key=['n'])
+@triton.jit
+def product(out, at, n, B: tl.constexpr):
+    m = tl.load(at + 2).to(tl.int32)
+    a = tl.make_tensor_descriptor(tl.load(at).to(tl.pointer_type(tl.float16)), [m, m], [m, 1], [B, B])
+    b = tl.make_tensor_descriptor(tl.load(at + 1).to(tl.pointer_type(tl.float16)), [m, m], [m, 1], [B, B])
+    acc = tl.zeros([B, B], tl.float32)
+    for k in range(0, m, B):
+        acc += tl.dot(a.load([0, k]), b.load([k, 0]))
+    tl.store(out + tl.arange(0, B)[:, None] * B + tl.arange(0, B)[None, :], acc)
+
+def run(out, n):
+    at = torch.tensor([0, 0, 0], dtype=torch.int64, device='cuda')
+    product[(1,)](out, at, n)
+    return out
+)";
+
+// How large the arrays are that a kernel finds, the launcher cannot know: tuning finds whether maps of them pay.
+TEST_F(TuneTest, MapsOfArraysThatTheKernelFinds) {
+  double with = 20;
+  unsigned last = 0;
+  std::set<unsigned> seen;
+  Control().run = [&](const FakeLaunch& launch) {
+    if (launch.smem_bytes < 65536) return 30.0;  // tiles of 32 rows
+    last = launch.threads;                       // with maps there is a producer beside the four warps
+    seen.insert(last);
+    return last == 128 ? 10.0 : with;
+  };
+  EngineOptions options = Options();
+  options.cache_directory = directory_.string();
+  const auto run = [&](double maps_take) {
+    with = maps_take;
+    std::shared_ptr<Program> program = Load(kFound, options);
+    auto out = program->Call("run", specializer::CallArgs{{Tensor(std::vector<float>(64 * 64)), specializer::Value::Int(1000)}, {}});
+    EXPECT_TRUE(out.ok()) << program->Format(out.status());
+    return program->world().tuned().empty() || program->world().tuned()[0].configs.empty() ? 0.0 : program->world().tuned()[0].configs[0].microseconds;
+  };
+  EXPECT_NEAR(run(20), 10, 1e-3);
+  EXPECT_EQ(seen, (std::set<unsigned>{128, 256}));
+  // Another process does as this one found.
+  Control().launches = 0;
+  run(20);
+  EXPECT_EQ(Control().launches, 1);
+  EXPECT_EQ(last, 128u);
+  std::filesystem::remove_all(directory_);
+  EXPECT_NEAR(run(5), 5, 1e-3);
+  Control().launches = 0;
+  run(5);
+  EXPECT_EQ(Control().launches, 1);
+  EXPECT_EQ(last, 256u);
+}
+
 TEST_F(TuneTest, AConfigurationThatDoesNotFitIsLeftOut) {
   Control().max_threads = 32;
   std::shared_ptr<Program> program = Tuned();
