@@ -1,4 +1,9 @@
 // Loops, branches and blocks: C++ statements over mutable result variables. A region's arguments are other names of the loop's results.
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "gpu/emit/printer.h"
 
 namespace tilevm::gpu {
@@ -23,7 +28,41 @@ void Printer::AssignAll(const std::vector<std::string>& targets, const std::vect
   }
 }
 
+void Printer::NoteScalar(const ir::Op& op, size_t begin) {
+  if (op.results.size() != 1 || IsTile(op.results[0]) || !op.regions.empty() || isa::Info(op.op).effect != isa::Effect::kPure) return;
+  const std::string name = Name(op.results[0]);
+  int statements = 0;
+  for (absl::string_view line : absl::StrSplit(absl::string_view(body_).substr(begin), '\n', absl::SkipWhitespace())) {
+    if (absl::StartsWith(line, "#line")) continue;
+    const absl::string_view text = absl::StripLeadingAsciiWhitespace(line);
+    const size_t at = text.find(absl::StrCat(" ", name, " = "));
+    // "i32 NAME = …;" or "const i32 NAME = …;"
+    if (++statements > 1 || at == absl::string_view::npos || text.back() != ';' || text.substr(0, at).find_first_of("=({<") != absl::string_view::npos) return;
+  }
+  if (statements == 1) scalars_.push_back({begin, body_.size(), name});
+}
+
+void Printer::SinkScalars() {
+  const auto uses = [](absl::string_view text, absl::string_view name) {
+    const auto inside = [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+    for (size_t at = text.find(name); at != absl::string_view::npos; at = text.find(name, at + 1)) {
+      if ((at == 0 || !inside(text[at - 1])) && (at + name.size() == text.size() || !inside(text[at + name.size()]))) return true;
+    }
+    return false;
+  };
+  std::string stays, sunk;  // of what stands behind the scalar that is looked at
+  for (auto scalar = scalars_.rbegin(); scalar != scalars_.rend(); ++scalar) {
+    stays.insert(0, body_, scalar->end);
+    (uses(stays, scalar->name) ? stays : sunk).insert(0, body_, scalar->begin, scalar->end - scalar->begin);
+    body_.resize(scalar->begin);
+  }
+  absl::StrAppend(&body_, stays, sunk);
+  scalars_.clear();
+}
+
 absl::Status Printer::PrintRegion(const ir::Region& region, const ir::Op* owner) {
+  std::vector<Scalar> outer_scalars = std::exchange(scalars_, {});
+  std::vector<const ir::Op*> outer_next = std::exchange(next_ops_, {});
   const pipeline::Loop* plan = owner != nullptr && owner->op == isa::Op::kFor && options_.schedule != nullptr ? options_.schedule->LoopOf(region.args[0]) : nullptr;
   if (owner != nullptr) scratch_state_ = ScratchState::kUnknown;
   const bool outer_narrow = stay_narrow_;
@@ -58,7 +97,10 @@ absl::Status Printer::PrintRegion(const ir::Region& region, const ir::Op* owner)
       if (roles().box_stores.count(op) == 0 || !OnlyComputes()) Flush();
       Line("told.before();");
     }
+    const size_t begin = body_.size();
+    if (op->op == isa::Op::kFor && HasRoles()) next_ops_.assign(order.begin() + static_cast<ptrdiff_t>(i) + 1, order.end());
     TILEVM_RETURN_IF_ERROR(PrintOp(*op, owner, region));
+    if (HasRoles()) NoteScalar(*op, begin);
     if (told) {
       Flush();
       Line("told.after", MadeFor(*op) < 0 ? "();" : roles().box_stores.at(op).own_rows ? "_boxes((threadIdx.x & 127) == 0);" : "_boxes(threadIdx.x == 0);");
@@ -72,6 +114,8 @@ absl::Status Printer::PrintRegion(const ir::Region& region, const ir::Op* owner)
   if (owner != nullptr) scratch_state_ = ScratchState::kUnknown;
   Flush();
   stay_narrow_ = outer_narrow;
+  scalars_ = std::move(outer_scalars);
+  next_ops_ = std::move(outer_next);
   return absl::OkStatus();
 }
 

@@ -106,6 +106,8 @@ class Printer {
   void PrintGroup(const Group& group, const std::set<ir::ValueId>& kept);
   void PrintRegisters(const Group& group, const std::set<ir::ValueId>& kept, int64_t from, int64_t to);
   void Flush();                                           // prints the loop of the group, if there is one
+  void NoteScalar(const ir::Op& op, size_t begin);        // what was printed from there on is the op's
+  void SinkScalars();                                     // those that nothing printed since needs are computed here instead
   bool OnlyComputes() const { return group_.kind == GroupKind::kCompute || group_.kind == GroupKind::kPairs; }
 
   // --- runs.cc ---
@@ -192,13 +194,25 @@ class Printer {
   absl::Status PrintProducerIf(const ir::Op& op);
   absl::Status PrintProducerRegion(const ir::Region& region);  // with a scope of its own
   absl::Status PrintConsumerFor(const ir::Op& op, const pipeline::Loop& plan);
-  absl::Status PrintBoxStore(const ir::Op& op);
   std::string Coordinate(const analysis::Polynomial& polynomial, int64_t plus);
   std::set<int> RingsOf(const ir::Op& op) const;          // that the op, or what is in it, reads
   std::string ReleaseBy(int ring) const;                  // which threads release a slot of it, as a condition
   void TakeRings(const ir::Op& op);                       // before an op of a loop's body: waits for slots that it is the first to read
   size_t MapCount() const { return options_.boxes == nullptr ? 0 : options_.boxes->slice().maps.size(); }  // accesses of two loops may share one
   int UseBox(const ir::Op& access, const std::map<int, int64_t>& size, int swizzle, bool turned = false);  // by axis of the tile
+
+  // --- box_stores.cc ---
+  // Where a store's panels lie: each group's part of a buffer begins so many bytes behind the one before; whether there are two stores, and groups write to each
+  // other's parts.
+  struct StoreAreas {
+    int64_t apart = 0;
+    bool two = false, shared = false;
+  };
+  absl::Status PrintBoxStore(const ir::Op& op);
+  StoreAreas StoreAreasOf(const ir::Op& store) const;
+  bool StoresAtOnce(const ir::Op& store) const;
+  void PrintStoreWait(const ir::Op& store);
+  void PrintWaitOfNextStore();
 
   // --- made_maps.cc ---
   int MadeFor(const ir::Op& access) const;                // index into Roles::made; -1
@@ -312,6 +326,14 @@ class Printer {
   const pipeline::Loop* consumed_ = nullptr;              // loop of a split kernel whose body is printed
   bool guarded_ = false;                                  // the store being printed stands under a condition
   int loops_ = 0;                                         // around the op that is printed
+  // A scalar's line in body_, of the region being printed.
+  struct Scalar {
+    size_t begin = 0, end = 0;
+    std::string name;
+  };
+  std::vector<Scalar> scalars_;
+  std::vector<const ir::Op*> next_ops_;                   // of the same region, behind the op that is printed
+  const ir::Op* waited_store_ = nullptr;                  // whose buffers have been waited for
   std::map<int, std::string> slots_;                      // by ring: variable with the address of the slot that is read, where it is not the ring's own
   std::string second_slot_;                               // of a dot over two slots
   std::set<int> taken_rings_;                             // whose slots of this iteration have been waited for
