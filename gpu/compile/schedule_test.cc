@@ -410,7 +410,7 @@ def kernel(x_ptr, o, n, N: tl.constexpr):
       EXPECT_EQ(cuda.find("wait_for_kernel_before"), std::string::npos);
       continue;
     }
-    const size_t start = cuda.find("__global__"), wait = cuda.find("wait_for_kernel_before<true>();"), told = cuda.find("prefetch_run(");
+    const size_t start = cuda.find("__global__"), wait = cuda.find("wait_for_kernel_before();"), told = cuda.find("prefetch_run(");
     ASSERT_NE(wait, std::string::npos) << cuda;
     EXPECT_EQ(cuda.find("wait_for_kernel_before", wait + 1), std::string::npos) << cuda;
     EXPECT_EQ(told != std::string::npos, test.told) << cuda;
@@ -423,6 +423,30 @@ def kernel(x_ptr, o, n, N: tl.constexpr):
 }
 
 // Four programs of one warp share a block, unless an op takes the whole of it.
+// A producer knows which tile is its first when the kernel before ends; counters it leaves alone, for a launch of that kernel may have the same. Behind a loop a
+// store's coordinates are computed while the last product runs.
+TEST(Emit, WhatIsComputedBesideOtherWork) {
+  for (const bool causal : {false, true}) {
+    const absl::StatusOr<Emitted> emitted = Generate(KernelOf(causal ? kAttention : kMatmul, 8), *TargetOf("sm_90a"), {});
+    ASSERT_TRUE(emitted.ok()) << emitted.status();
+    ASSERT_TRUE(emitted->begins_early && emitted->persistent);
+    const std::string& cuda = emitted->text;
+    const size_t producer = cuda.find("fewer_registers<"), consumer = cuda.find("more_registers<"), wait = cuda.find("wait_for_kernel_before();", producer);
+    ASSERT_NE(consumer, std::string::npos) << cuda;
+    EXPECT_LT(wait, cuda.find("load_box(")) << cuda;
+    EXPECT_LT(cuda.find("floordiv(", producer), wait) << cuda;
+    EXPECT_EQ(cuda.rfind("wait_for_kernel_before();", producer), std::string::npos);
+    EXPECT_LT(cuda.find("wait_for_kernel_before();", consumer), cuda.find("for (", consumer)) << cuda;
+    if (causal) {
+      EXPECT_LT(wait, cuda.find("dealer.next(")) << cuda;
+      EXPECT_NE(cuda.find("wait_for_kernel_before(); dealer.tell(programs.count()); dealer.end("), std::string::npos) << cuda;
+    } else {
+      EXPECT_GT(cuda.find("floordiv(pid", consumer), cuda.find("multiply(", consumer)) << cuda;
+      EXPECT_LT(cuda.find("boxes_read<0>();", consumer), cuda.find("wgmma_wait<0>();", consumer)) << cuda;
+    }
+  }
+}
+
 TEST(Emit, ProgramsOfOneWarpArePacked) {
   for (const auto& [extra, packed] : {std::pair{"", 4}, std::pair{"x = tl.sort(x)", 1}, std::pair{"tl.device_print('x', x)", 1}}) {
     SCOPED_TRACE(extra);

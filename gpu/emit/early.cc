@@ -7,7 +7,8 @@
 //     const i32 columns = static_cast<i32>(L0::at(thread_L0, r));
 //     prefetch_run(ptr_add(row_start, columns), run_below<false, 8192>(columns, n_cols));
 //   }
-//   wait_for_kernel_before<true>();
+//   let_next_kernel_begin();
+//   wait_for_kernel_before();
 #include "gpu/emit/printer.h"
 #include "specializer/passes/rewriter.h"
 
@@ -37,12 +38,13 @@ void Printer::WaitBefore(const ir::Op& op) {
   waits_ = true;
   Flush();
   TellAhead(op);
-  Line(WaitForKernelBefore());
+  PrintWaitForKernelBefore();
 }
 
-std::string Printer::WaitForKernelBefore() const {
+void Printer::PrintWaitForKernelBefore() {
   // Many blocks of one warp fill the places of a multiprocessor: there the next kernel's blocks only stand in the way (softmax of rows of 1024 f16 lost 13 %).
-  return absl::StrCat("wait_for_kernel_before<", options_.num_warps > 1 || options_.packed > 1 ? "true" : "false", ">();");
+  if (options_.num_warps > 1 || options_.packed > 1) Line("let_next_kernel_begin();");
+  Line("wait_for_kernel_before();");
 }
 
 void Printer::TellAhead(const ir::Op& op) {

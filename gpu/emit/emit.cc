@@ -118,7 +118,7 @@ absl::StatusOr<Emitted> Printer::Run() {
   const bool packed = options_.packed > 1;
   if (packed) absl::StrAppend(&params, params.empty() ? "" : ", ", "u32 grid_x");
   if (!formats_.empty()) absl::StrAppend(&params, params.empty() ? "" : ", ", "Records* tv_records");
-  if (!waits_) Line(WaitForKernelBefore());
+  if (!waits_) PrintWaitForKernelBefore();
   if (packed) prologue_.insert(0, "  if (program_id<0>() >= static_cast<i32>(grid_x)) return;\n");
   Emitted out;
   out.begins_early = options_.begins_early;

@@ -113,7 +113,7 @@ class Printer {
   // --- runs.cc ---
   // --- early.cc ---
   void WaitBefore(const ir::Op& op);                      // prints the kernel's wait for the one before it, if the op is the first that may touch memory
-  std::string WaitForKernelBefore() const;
+  void PrintWaitForKernelBefore();
   void TellAhead(const ir::Op& op);                       // of what the load will load
   bool waits_ = false;                                    // it is printed, or not wanted
 
@@ -200,6 +200,10 @@ class Printer {
   void TakeRings(const ir::Op& op);                       // before an op of a loop's body: waits for slots that it is the first to read
   size_t MapCount() const { return options_.boxes == nullptr ? 0 : options_.boxes->slice().maps.size(); }  // accesses of two loops may share one
   int UseBox(const ir::Op& access, const std::map<int, int64_t>& size, int swizzle, bool turned = false);  // by axis of the tile
+
+  bool producer_waits_ = false;                           // the producer has to wait for the kernel before, and has not touched memory yet
+  void WaitBeforeMemory(const ir::Op& op);                // of the producer
+  void PrintProducerWait();
 
   // --- box_stores.cc ---
   // Where a store's panels lie: each group's part of a buffer begins so many bytes behind the one before; whether there are two stores, and groups write to each

@@ -56,7 +56,8 @@ absl::Status Printer::PrintRoles() {
   Line("if (threadIdx.x == 0) { ", init, "barriers_made(); }");
   const size_t prefetches = body_.size();
   Line("__syncthreads();");
-  if (options_.begins_early) Line(WaitForKernelBefore());
+  if (options_.begins_early) Line("let_next_kernel_begin();");
+  producer_waits_ = options_.begins_early;
   if (Merged()) Line("MergedPrograms<", roles().programs, "> programs{{{grid_x, grid_y, grid_z}, {0, 0, 0}}, false, 0};");
   else if (roles().persistent && roles().tail_parts > 1) Line("SharedTail<", roles().tail_parts, "> programs(grid_x, grid_y, grid_z, gridDim.x);");
   else if (roles().persistent) Line("Programs programs{{grid_x, grid_y, grid_z}, {0, 0, 0}};");
@@ -70,10 +71,10 @@ absl::Status Printer::PrintRoles() {
       Line("for (u32 program = dealer.take(); program < programs.count(); program = dealer.take()) {");
       Line(set);
     } else if (roles().dealt) {
-      // The number after this one is asked for now, and known by the time it is wanted.
+      // The number after this one is asked for long before it is wanted, but not beside the kernel before: a launch of that may have the same counter.
       Line(more, "for (u32 program = blockIdx.x, after; program < programs.count(); program = after) {");
       Line("  dealer.tell(program);");
-      Line("  after = dealer.next(deals + deal);");
+      if (!options_.begins_early) Line("  after = dealer.next(deals + deal);");
       Line(set);
     } else if (roles().persistent) {
       Line(more, "for (u32 program = blockIdx.x; program < programs.count(); program += gridDim.x) {");
@@ -106,6 +107,7 @@ absl::Status Printer::PrintRoles() {
     if (producer_.layout_of[id] == static_cast<int>(producer_.layouts.size())) producer_.layouts.push_back(layout);
   }
   TILEVM_RETURN_IF_ERROR(PrintProducerRegion(kernel().body));
+  if (producer_waits_) PrintProducerWait();
   producing_ = false;
   lazy_.assign(lazy_.size(), nullptr);
   --depth_;
@@ -119,12 +121,15 @@ absl::Status Printer::PrintRoles() {
     --depth_;
     Line("}");
   }
-  if (roles().dealt) Line("if (threadIdx.x == ", consumers, ") { dealer.tell(programs.count()); dealer.end(deals + deal); }");
+  if (roles().dealt) {
+    Line("if (threadIdx.x == ", consumers, ") { ", options_.begins_early ? "wait_for_kernel_before(); " : "", "dealer.tell(programs.count()); dealer.end(deals + deal); }");
+  }
   if (roles().by_threads) Line("copies_wait<0>();");
   --depth_;
   Line("} else {");
   ++depth_;
   Line("more_registers<", registers.more, ">();");
+  if (options_.begins_early) Line("wait_for_kernel_before();");
   if (Merged()) Line("const u32 member = warpgroup();");
   each_program(false, ", member");
   scratch_ = roles().bytes;
@@ -203,8 +208,31 @@ void Printer::PrintUnion(const ir::Op& loop, const std::string& first, const std
 
 // --- the producer ---
 
+// Which tile comes first it works out while the kernel before still runs.
+void Printer::WaitBeforeMemory(const ir::Op& op) {
+  if (!producer_waits_) return;
+  const bool produced = op.results.size() == 1 && roles().produced.count(op.results[0]) != 0;
+  const bool kept = !op.results.empty() && std::any_of(roles().kept.begin(), roles().kept.end(), [&](const pipeline::Copy& copy) { return copy.value == op.results[0]; });
+  const bool makes = std::any_of(roles().made.begin(), roles().made.end(), [&](const pipeline::MadeMap& map) { return map.before == &op; });
+  const isa::Effect effect = isa::Info(op.op).effect;
+  const bool touches = produced && (!op.regions.empty() || (effect != isa::Effect::kPure && effect != isa::Effect::kId));
+  if (!touches && !kept && !makes && roles().told.count(&op) == 0 && roles().around.count(&op) == 0 &&
+      (op.op != Op::kFor || options_.schedule->LoopOf(op.regions[0].args[0]) == nullptr)) {
+    return;
+  }
+  Flush();
+  PrintProducerWait();
+}
+
+void Printer::PrintProducerWait() {
+  Line("wait_for_kernel_before();");
+  if (roles().dealt) Line("after = dealer.next(deals + deal);");
+  producer_waits_ = false;
+}
+
 absl::Status Printer::PrintProducer(const ir::Region& region) {
   for (const ir::Op& op : region.ops) {
+    WaitBeforeMemory(op);
     PrintMakes(op);
     if (op.results.size() == 1 && roles().produced.count(op.results[0]) != 0) {
       if (ToldLater() && op.op == Op::kLoad && !IsTile(op.results[0])) Line("told.meet(", Name(op.operands[0]), ");");
