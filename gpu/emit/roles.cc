@@ -571,8 +571,11 @@ absl::Status Printer::PrintConsumerFor(const ir::Op& op, const pipeline::Loop& p
   if (plan.overlap.has_value()) CloseOverlap(late);
   scratch_ = outer_scratch;
   if (plan.deferred != ir::kNoValue) {
-    // While the last product runs.
-    SinkScalars();
+    // While the last product runs, if it takes as long as the scalars do: before a program's first product they cost nothing.
+    const ir::Op& dot = *def_[plan.deferred];
+    const isa::Type &a = TypeOf(dot.operands[0]), &sum = TypeOf(plan.deferred);
+    constexpr int64_t kBytesACycle = 4096, kLeastCycles = 512;  // of operand a for each column
+    if (a.elem_count() * isa::StorageBytes(a.elem) * sum.shape[1] >= kBytesACycle * kLeastCycles) SinkScalars();
     PrintWaitOfNextStore();
     Line("wgmma_wait<0>();");
     Line("wgmma_results<", LayoutOf(plan.deferred).register_count(), ">(", Name(plan.deferred), ".v);");
