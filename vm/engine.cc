@@ -39,6 +39,7 @@ absl::StatusOr<std::shared_ptr<Engine>> Engine::Open(EngineOptions options) {
   if (any && options.checked) return Create(std::move(options));
   gpu.driver_library = options.driver_library;
   gpu.nvrtc_library = options.nvrtc_library;
+  gpu.workspace = options.workspace;
   gpu.cache.directory = options.cache_directory;
   gpu.cache.lower_layers = options.cache_lower_layers;
   gpu.cache.max_bytes = options.max_cache_bytes;

@@ -45,6 +45,7 @@ struct EngineOptions {
   int64_t max_cache_bytes = int64_t{1} << 30;
   std::string driver_library, nvrtc_library;     // "": the system's
   host::Tuning tuning = host::Tuning::kWhenNeeded;  // of @triton.autotune on a GPU
+  bool workspace = true;           // on a GPU: a launch may copy an array to aligned rows in memory of its own first, where tensor maps need that
   int threads = 0;                 // of one launch; 0: one for each core
   bool checked = false;            // find out-of-bounds accesses, races, uninitialised reads (vm/interp/interp.h)
   bool poison_masked = false;

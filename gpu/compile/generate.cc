@@ -141,7 +141,7 @@ pipeline::Schedule ScheduleOf(const layout::LayoutKernel& kernel, const analysis
   how.overlap = options.overlap;
   how.vector = [&](const ir::Op& op) { return VectorOf(kernel, accesses, op); };
   how.boxes = boxes;
-  how.turn = options.promises.turn;
+  how.turn = options.promises.turn && options.promises.workspace;
   how.made = split && boxes != nullptr && options.made_maps && options.promises.made && boxes->HasMade();
   for (;;) {
     pipeline::Schedule schedule = pipeline::MakeSchedule(kernel, how);
@@ -235,6 +235,7 @@ absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& t
   emit.no_alias = options.promises.no_alias;
   emit.line_directives = options.line_directives;
   emit.loops_run = options.promises.loops_run;
+  emit.workspace = options.promises.workspace;
   emit.begins_early = target.number >= 90 && MayBeginEarly(kernel.kernel);
   emit.vector = [&](const ir::Op& op) { return VectorOf(kernel, accesses, op); };
   emit.guessed = [&](const ir::Op& op) { return accesses.IsGuessed(op); };

@@ -25,6 +25,7 @@ struct Promises {
   bool boxes = true;         // the checks of Emitted::slice hold, so that tensor maps may be used (specializer/analysis/boxes.h)
   bool turn = true;          // operands that the tensor cores want in the other order are worth a copy before the launch (specializer/launch/slice.h: turned)
   bool box_stores = true;    // also by stores; without, an array that is not aligned can be written beside maps of others
+  bool workspace = true;     // the launcher may copy arrays to aligned rows, or turn them, before the launch, into memory of its own
   bool made = true;          // arrays that the kernel finds in memory are large enough for tensor maps of its own making (roles.h: made maps), which take it 2 us
 };
 

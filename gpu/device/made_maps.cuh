@@ -95,6 +95,7 @@ struct MadeMap {
     constexpr i64 kMost = i64{1} << 31;
     const bool fits = (base | static_cast<u64>(stride)) % 16 == 0 && stride > 0 && stride < i64{1} << 40 && columns > 0 && columns <= kMost && rows > 0 && rows <= kMost;
     map = fits ? places + ring.slot : nullptr;
+    __syncwarp();  // all have read what lies in the record
     if (lane_id() == 0) {
 #if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ < 1205
       const u64 unit = static_cast<u64>(stride) >> 4;

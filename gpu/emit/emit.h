@@ -42,6 +42,7 @@ struct EmitOptions {
   // No two pointer parameters reach the same memory where one of them is written: the launcher has looked.
   bool no_alias = true;
   bool loops_run = true;                         // loops whose sums start from nothing have an iteration: the launcher looks (Emitted::runs)
+  bool workspace = true;                         // the launcher may copy an array to aligned rows first
   bool line_directives = true;
   std::function<std::optional<analysis::Run>(const ir::Op&)> whole_run;  // of a load whose whole tile is one run of neighbours in memory
   bool begins_early = false;                     // Emitted::begins_early; sm_90 and newer

@@ -466,7 +466,7 @@ int Printer::UseBox(const ir::Op& access, const std::map<int, int64_t>& size, in
   std::vector<int64_t> extents;
   for (const analysis::BoxDim& dim : options_.boxes->Of(access)->dims) extents.push_back(dim.axis < 0 ? 1 : size.at(dim.axis));
   if (turned) std::reverse(extents.begin(), extents.end());
-  return maps_[&access] = options_.boxes->Use(access, std::move(extents), swizzle, access.op == Op::kLoad, turned);
+  return maps_[&access] = options_.boxes->Use(access, std::move(extents), swizzle, access.op == Op::kLoad && options_.workspace, turned);
 }
 
 // --- the consumers ---

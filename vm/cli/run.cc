@@ -35,7 +35,7 @@ struct RunFlags {
   std::vector<std::string> import_dirs, outputs;
   std::string grid;
   DeviceFlags device;
-  bool debug = false, no_tune = false, tune = false;  // tune: this is `tilevm tune`
+  bool debug = false, no_tune = false, no_workspace = false, tune = false;  // tune: this is `tilevm tune`
   bool check = false, stats = false, json = false, poison_masked = false, verbose = false;
   uint64_t seed = 0;
   int threads = 0;
@@ -99,6 +99,7 @@ class Runner {
     if (flags_.verbose) options.log = [](absl::string_view line) { std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); };
     Apply(flags_.device, options);
     options.debug = flags_.debug;
+    options.workspace = !flags_.no_workspace;
     options.tuning = flags_.no_tune ? host::Tuning::kNever : flags_.tune ? host::Tuning::kAlways : host::Tuning::kWhenNeeded;
     absl::StatusOr<std::shared_ptr<Engine>> opened = Engine::Open(options);
     if (absl::IsInvalidArgument(opened.status())) return Misuse(absl::StrCat("--device ", flags_.device.device, ": ", opened.status().message()));
@@ -296,6 +297,7 @@ void AddRun(CLI::App& app, int* exit_code) {
   CLI::App* verb = AddVerb(app, "run", "Run a file as __main__, one of its host functions, or one of its kernels", flags, exit_code);
   verb->add_flag("--debug", flags->debug, "on a GPU: check tl.device_assert, and keep line information in the code");
   verb->add_flag("--no-tune", flags->no_tune, "autotuned kernels take their first configuration that fits");
+  verb->add_flag("--no-workspace", flags->no_workspace, "on a GPU: launches copy no array to aligned rows first, and take no memory of their own");
   verb->add_flag("--check", flags->check, "find out-of-bounds accesses, races and uninitialised reads; exit code 3 if there are any");
   verb->add_flag("--poison-masked", flags->poison_masked, "masked-off lanes of a load without `other` are NaN or 0xAA bytes instead of 0");
   verb->add_flag("--stats", flags->stats, "print times and rates");

@@ -52,9 +52,9 @@ struct Variants {
     std::shared_ptr<const gpu::GpuKernel> compiled;
     std::shared_ptr<const gpu::LoadedKernel> loaded;
   };
-  std::map<std::array<int, 10>, Variant> by_promises;
+  std::map<std::array<int, 11>, Variant> by_promises;
   Variant& Of(const gpu::Promises& p) {
-    return by_promises[{p.no_alias, p.trust_signs, p.boxes, p.boxes && p.box_stores, p.loops_run, p.parts, p.tail, p.many, p.boxes && p.turn, p.boxes && p.made}];
+    return by_promises[{p.no_alias, p.trust_signs, p.boxes, p.boxes && p.box_stores, p.loops_run, p.parts, p.tail, p.many, p.boxes && p.turn, p.boxes && p.made, p.boxes && p.workspace}];
   }
   std::optional<bool> maps_pay;  // gpu::Promises::made, as tuning found
 };
@@ -87,8 +87,8 @@ bool StoragesAreApart(const host::PreparedRun& run) {
 
 class GpuRunner : public host::DeviceRunner {
  public:
-  GpuRunner(std::shared_ptr<gpu::Device> device, gpu::Target target, std::unique_ptr<gpu::Compiler> compiler)
-      : device_(std::move(device)), target_(std::move(target)), compiler_(std::move(compiler)), repacker_source_(RepackerOf(device_, target_, compiler_)) {
+  GpuRunner(std::shared_ptr<gpu::Device> device, gpu::Target target, std::unique_ptr<gpu::Compiler> compiler, bool workspace)
+      : device_(std::move(device)), target_(std::move(target)), compiler_(std::move(compiler)), may_copy_(workspace), repacker_source_(RepackerOf(device_, target_, compiler_)) {
     const gpu::DeviceProperties& p = device_->properties();
     facts_.name = p.name;
     facts_.arch = target_.arch;
@@ -109,6 +109,7 @@ class GpuRunner : public host::DeviceRunner {
     double compile_us = 0;
     gpu::Promises promises;
     promises.boxes = KnowsMaps();
+    promises.workspace = may_copy_;
     std::shared_ptr<const gpu::LoadedKernel> loaded;
     if (run.args.empty()) {
       TILEVM_ASSIGN_OR_RETURN(loaded, Loaded(kernel, promises, &compile_us));
@@ -132,6 +133,7 @@ class GpuRunner : public host::DeviceRunner {
     if (slot.code == nullptr) slot.code = std::make_shared<Variants>();
     gpu::Promises promises;
     promises.boxes = KnowsMaps();
+    promises.workspace = may_copy_;
     return CompileVariant(kernel, promises, static_cast<Variants*>(slot.code.get())->Of(promises));
   }
 
@@ -419,6 +421,7 @@ class GpuRunner : public host::DeviceRunner {
     const analysis::LaunchRanges ranges = gpu::RangesOf(kernel.kernel, values, grid);
     gpu::Promises promises = PromisesOf(run, ranges);
     promises.boxes = KnowsMaps();
+    promises.workspace = may_copy_;
     CompiledKernel::DeviceSlot& slot = kernel.device_slot();
     std::lock_guard<std::mutex> lock(slot.mutex);
     if (slot.code == nullptr) slot.code = std::make_shared<Variants>();
@@ -558,6 +561,7 @@ class GpuRunner : public host::DeviceRunner {
   std::shared_ptr<gpu::Device> device_;
   gpu::Target target_;
   std::shared_ptr<gpu::Compiler> compiler_;
+  const bool may_copy_;  // gpu::Promises::workspace
   host::DeviceFacts facts_;
   std::mutex mutex_;  // of what follows: launches of one device come one after another
   std::vector<std::weak_ptr<Storage>> escaped_;  // their addresses are known to the program
@@ -596,7 +600,7 @@ absl::StatusOr<std::shared_ptr<host::DeviceRunner>> OpenGpu(const GpuOptions& op
   gpu::CompilerOptions compiler;
   compiler.cache = options.cache;
   compiler.nvrtc_library = options.nvrtc_library;
-  return std::make_shared<GpuRunner>(std::move(device), std::move(target), std::make_unique<gpu::Compiler>(std::move(compiler)));
+  return std::make_shared<GpuRunner>(std::move(device), std::move(target), std::make_unique<gpu::Compiler>(std::move(compiler)), options.workspace);
 }
 
 }  // namespace tilevm::vm

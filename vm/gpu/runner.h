@@ -24,6 +24,7 @@ struct GpuOptions {
   int ordinal = 0;
   std::string driver_library, nvrtc_library;  // "": the system's
   gpu::DiskCacheOptions cache;
+  bool workspace = true;  // gpu::Promises::workspace
 };
 
 // kFailedPrecondition with the reason where there is no usable GPU.

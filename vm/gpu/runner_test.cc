@@ -590,6 +590,24 @@ TEST_F(RunnerTest, AMisalignedPitchTakesTheOtherVariant) {
   ASSERT_TRUE((*copied)->SetInteger("am", 104).ok());
   ASSERT_TRUE((*copied)->Launch().ok());
   EXPECT_EQ(seen.launched.size(), 3u);
+
+  // Where launches may take no memory of their own, it is not; aligned arrays go by tensor maps as before.
+  EngineOptions frugal = Options();
+  frugal.workspace = false;
+  program = Load(kMatmul, frugal);
+  const int before = Control().live_allocations;
+  seen.launched.clear();
+  Control().maps.clear();
+  absl::StatusOr<std::unique_ptr<PreparedLaunch>> plain = prepare(100, "8, 8");
+  ASSERT_TRUE(plain.ok()) << program->Format(plain.status());
+  EXPECT_EQ(Control().live_allocations, before);
+  EXPECT_TRUE(Control().maps.empty());
+  ASSERT_TRUE((*plain)->Launch().ok());
+  EXPECT_EQ(seen.launched, (std::vector<std::string>{"matmul"}));
+  absl::StatusOr<std::unique_ptr<PreparedLaunch>> mapped = prepare(104, "8, 8");
+  ASSERT_TRUE(mapped.ok()) << program->Format(mapped.status());
+  EXPECT_EQ(Control().maps.size(), 3u);
+  EXPECT_EQ((*mapped)->SetInteger("am", 100).message().find("with this value"), 0u);
 }
 
 TEST_F(RunnerTest, ManyProgramsOfOneWarpShareBlocks) {
