@@ -149,6 +149,16 @@ struct Boxes::State {
       return term.second * bytes % 16 == 0 || std::any_of(term.first.begin(), term.first.end(), [&](const Factor& f) { return values.IsUniform(f); });
     });
   }
+  // The first program, or the first iteration, has a negative coordinate.
+  bool BeginsBefore(const Polynomial& start) const {
+    const auto constant = start.terms.find({});
+    return constant != start.terms.end() && constant->second < 0 && std::all_of(start.terms.begin(), start.terms.end(), [&](const auto& term) {
+      return std::all_of(term.first.begin(), term.first.end(), [&](const Factor& f) {
+        const ir::Op* op = values.Definition(f.value);
+        return f.trip || (op != nullptr && op->op == Op::kProgramId);
+      });
+    });
+  }
   void CheckAligned(const Polynomial& start, int64_t bytes, const std::string& reason) {
     for (const auto& [factors, coefficient] : start.terms) {
       if (coefficient * bytes % 16 == 0) continue;
@@ -477,7 +487,10 @@ absl::StatusOr<Found> Boxes::State::Match(const ir::Op& op) {
   if (absl::Status status = Bounds(op, *pointer, found, bounds, scalars, not_negative); !status.ok()) return status;
   Polynomial offset;
   if (absl::Status status = Place(bounds, not_negative, strides, inner, WithoutAxes(pointer->value), found, offset); !status.ok()) return status;
-  for (const BoxDim& dim : found.box.dims) found.not_negative.push_back(dim.axis >= 0 && not_negative.count(dim.axis) > 0);
+  for (const BoxDim& dim : found.box.dims) {
+    found.not_negative.push_back(dim.axis >= 0 && not_negative.count(dim.axis) > 0);
+    if (!load && BeginsBefore(dim.start)) return No("a store that begins before its array cannot go by one");
+  }
   for (const Inequality& i : scalars) {
     // One coordinate for the whole tile, or nothing that differs between programs.
     const auto [moving, fixed] = Split(values, i.positive);

@@ -406,8 +406,12 @@ TEST(Boxes, NegativeCoordinates) {
   Analysed stored("x: f16, y: f16, n, s",
                   "    i = tl.program_id(0) * 64 - 8 + tl.arange(0, 64)\n    j = tl.arange(0, 32)\n    v = tl.load(x + tl.arange(0, 64)[:, None] * s + j[None, :])\n"
                   "    tl.store(y + i[:, None] * 32 + j[None, :], v, mask=(i[:, None] >= 0) & (i[:, None] < n))\n");
-  EXPECT_EQ(stored.At(1), "y[1: 0, 0: -8 + 64*]");
-  EXPECT_EQ(stored.Launch({0x10000, 0x20000, 100, 32}, {2, 1, 1}).failed, "coordinates in y may leave their range");
+  EXPECT_EQ(stored.At(1), "a store that begins before its array cannot go by one");
+  Analysed reversed("x: f16, y: f16, n, s",
+                    "    i = 64 - tl.program_id(0) * 64 + tl.arange(0, 64)\n    j = tl.arange(0, 32)\n    v = tl.load(x + tl.arange(0, 64)[:, None] * s + j[None, :])\n"
+                    "    tl.store(y + i[:, None] * 32 + j[None, :], v, mask=(i[:, None] >= 0) & (i[:, None] < n))\n");
+  EXPECT_EQ(reversed.Launch({0x10000, 0x20000, 100, 32}, {2, 1, 1}).failed, "");
+  EXPECT_EQ(reversed.Launch({0x10000, 0x20000, 100, 32}, {3, 1, 1}).failed, "coordinates in y may leave their range");
 }
 
 }  // namespace
