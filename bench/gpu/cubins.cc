@@ -53,7 +53,7 @@ struct Settings {
   int parts = 0;              // 0: as the launcher would choose
   std::string cache;          // a folder; none if empty
   bool text = false;
-  bool made_maps = true;      // gpu/compile/generate.h
+  bool made_maps = true;      // gpu/compile/generate.h: Promises::made
 };
 
 absl::StatusOr<ArgSpec> SpecOf(const json& arg) {
@@ -205,7 +205,7 @@ absl::StatusOr<json> Build(const Nvrtc& nvrtc, const Settings& settings, const j
       return GenerateFor(kernel, target, options, values, grid, true, settings.parts != 0 ? 0 : settings.multiprocessors);
     };
     GenerateOptions first;
-    first.made_maps = settings.made_maps;
+    first.promises.made = settings.made_maps;
     TILEVM_ASSIGN_OR_RETURN(Made made, (BestVariant<Made>(first, generate, to_cubin, [](const Made& m) { return BadnessOf(m.second.spill_bytes, m.second.serialised); })));
     const auto& [emitted, compiled] = made;
     compile.push_back(compile_ms);

@@ -33,8 +33,8 @@ absl::StatusOr<T> BestVariant(const GenerateOptions& options, Generator generate
     GenerateOptions variant = options;
     if (level == 1) variant.merged = std::min(options.merged, 3);
     variant.promises.many = options.promises.many && level < 2;
+    variant.promises.made = options.promises.made && level < 2;
     variant.threads = options.threads && level < 2;
-    variant.made_maps = options.made_maps && level < 2;
     variant.overlap = options.overlap && level < 3;
     variant.wgmma = options.wgmma && level < 4;
     absl::StatusOr<Emitted> emitted = generate(variant);

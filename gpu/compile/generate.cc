@@ -142,7 +142,7 @@ pipeline::Schedule ScheduleOf(const layout::LayoutKernel& kernel, const analysis
   how.vector = [&](const ir::Op& op) { return VectorOf(kernel, accesses, op); };
   how.boxes = boxes;
   how.turn = options.promises.turn && options.promises.workspace;
-  how.made = split && boxes != nullptr && options.made_maps && options.promises.made && boxes->HasMade();
+  how.made = split && boxes != nullptr && options.promises.made && boxes->HasMade();
   for (;;) {
     pipeline::Schedule schedule = pipeline::MakeSchedule(kernel, how);
     if (!split) return schedule;
@@ -258,7 +258,7 @@ absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& t
       continue;
     }
     if (!emitted.ok() && emitted.status().code() == absl::StatusCode::kUnimplemented && !schedule.roles.made.empty()) {
-      options.made_maps = false;
+      options.promises.made = false;
       continue;
     }
     if (!emitted.ok() || emitted->smem_bytes <= target.max_smem_per_block) return emitted;

@@ -44,7 +44,6 @@ struct GenerateOptions {
   bool wgmma = true;         // where the target has it
   int merged = 4;            // programs that share a CTA, at most
   bool threads = true;       // a warpgroup of its own may copy what is no box (specializer/pipeline/roles.h)
-  bool made_maps = true;     // with Promises::made
   bool few_programs = false; // no more than multiprocessors: each CTA may have one for itself
 };
 

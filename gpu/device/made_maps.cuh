@@ -1,8 +1,9 @@
 // Tensor maps that a kernel makes itself, of arrays that it finds in memory (sm_90a; specializer/pipeline/roles.h: made maps).
 //
 // Element type, box and swizzle come with a map that the launcher made of no array. A warp puts address, extents and stride into a copy of it in shared memory
-// (one of two, both made at the start: threads that each read a word of a parameter wait for each other) and sends that to one of two places in global memory, by turns; whoever uses it then takes it in by a fence of its own. Beside the copy in shared memory lies
-// what is in it (a *record*), for those who have to do without: where the array is not as a map needs it, elements are copied one by one.
+// (one of two, both made at the start: threads that each read a word of a parameter wait for each other) and sends that to one of two places in global memory,
+// by turns; whoever uses it then takes it in by a fence of its own. Beside the copy in shared memory lies what is in it (a *record*), for those who have to do
+// without: where the array is not as a map needs it, elements are copied one by one.
 #pragma once
 #include "device/boxes.cuh"
 #include "device/memory.cuh"

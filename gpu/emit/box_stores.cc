@@ -8,10 +8,7 @@ namespace tilevm::gpu {
 using isa::Op;
 
 // Panels that fit the buffers go out together.
-bool Printer::StoresAtOnce(const ir::Op& store) const {
-  const pipeline::BoxStore& plan = roles().box_stores.at(&store);
-  return TypeOf(plan.value).shape[plan.axis] / plan.panel <= roles().store_buffers;
-}
+bool Printer::StoresAtOnce(const ir::Op& store) const { return roles().box_stores.at(&store).panels <= roles().store_buffers; }
 
 Printer::StoreAreas Printer::StoreAreasOf(const ir::Op& store) const {
   const pipeline::BoxStore& plan = roles().box_stores.at(&store);
@@ -75,7 +72,7 @@ absl::Status Printer::PrintBoxStore(const ir::Op& op) {
   const isa::Type& type = TypeOf(plan.value);
   const layout::LinearLayout& where = LayoutOf(plan.value);
   const int elem_bytes = isa::StorageBytes(type.elem);
-  const int64_t panels = type.shape[plan.axis] / plan.panel, inside = plan.own_rows ? plan.rows / (roles().groups / roles().programs) : plan.rows;
+  const int64_t inside = plan.own_rows ? plan.rows / (roles().groups / roles().programs) : plan.rows;
   const std::string map = made ? MadeName(op) + ".map" : absl::StrCat("&map", UseBox(op, {{plan.axis, plan.panel}, {1 - plan.axis, inside}}, static_cast<int>(plan.panel_bytes)));
 
   // Offsets in a buffer, by bits of thread and of the registers of a panel.
@@ -126,19 +123,17 @@ absl::Status Printer::PrintBoxStore(const ir::Op& op) {
   std::string first_coordinates;              // the lowest: what holds for them holds for all
   std::vector<std::string> by_map;            // copies of the panels written since the last barrier
   std::string by_element;
-  for (int64_t p = 0; p < panels; ++p) {
+  for (int64_t p = 0; p < plan.panels; ++p) {
     if (p == 0) {
       if (waited_store_ != &op) PrintStoreWait(op);
       waited_store_ = nullptr;
-    } else if (!at_once) {
-      Line("if ((threadIdx.x & 127) == 0) boxes_read<1>();");
-      Line(sync);
-    }
-    if (p == 0) {
       std::swap(group_, computes);
       Flush();
       Materialise(plan.value);
       Place(op.loc);
+    } else if (!at_once) {
+      Line("if ((threadIdx.x & 127) == 0) boxes_read<1>();");
+      Line(sync);
     }
     const int64_t number = p % roles().store_buffers;
     const std::string buffer = absl::StrCat("shared_address() + ", roles().store_offset + number * roles().store_bytes,
@@ -174,10 +169,10 @@ absl::Status Printer::PrintBoxStore(const ir::Op& op) {
     // Panels of one barrier lie side by side, if the registers' bits are in the columns' order.
     if (made && at_once && column_of(start) != p * plan.panel) return absl::UnimplementedError("panels are not in the order of their columns");
     if (made && by_element.empty()) {
-      by_element = absl::StrCat(MadeName(op), ".store_elements<", plan.panel, ", ", inside, ">(", from, ", ", roles().store_bytes, ", ", at_once ? panels : 1, coordinates,
+      by_element = absl::StrCat(MadeName(op), ".store_elements<", plan.panel, ", ", inside, ">(", from, ", ", roles().store_bytes, ", ", at_once ? plan.panels : 1, coordinates,
                                 plan.own_rows ? ", threadIdx.x & 127, 128);" : absl::StrCat(", threadIdx.x, ", 128 * roles().groups, ");"));
     }
-    if (at_once && p + 1 < panels) continue;
+    if (at_once && p + 1 < plan.panels) continue;
     Line("fence_shared();");
     Line(sync);
     if (made) {

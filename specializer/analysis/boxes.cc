@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -146,7 +147,7 @@ struct Boxes::State {
   // CheckAligned leaves the rest to the launcher.
   bool MayBeAligned(const Polynomial& start, int64_t bytes) const {
     return std::all_of(start.terms.begin(), start.terms.end(), [&](const auto& term) {
-      return term.second * bytes % 16 == 0 || std::any_of(term.first.begin(), term.first.end(), [&](const Factor& f) { return values.IsUniform(f); });
+      return term.second % (16 / bytes) == 0 || std::any_of(term.first.begin(), term.first.end(), [&](const Factor& f) { return values.IsUniform(f); });
     });
   }
   // The first program, or the first iteration, has a negative coordinate.
@@ -161,11 +162,11 @@ struct Boxes::State {
   }
   void CheckAligned(const Polynomial& start, int64_t bytes, const std::string& reason) {
     for (const auto& [factors, coefficient] : start.terms) {
-      if (coefficient * bytes % 16 == 0) continue;
-      Polynomial known = ConstantPolynomial(coefficient * bytes);
-      for (const Factor& f : factors) {
-        if (values.IsUniform(f)) known = *Multiply(known, SymbolPolynomial(f));
-      }
+      if (coefficient % (16 / bytes) == 0) continue;
+      Monomial uniform;
+      std::copy_if(factors.begin(), factors.end(), std::back_inserter(uniform), [&](const Factor& f) { return values.IsUniform(f); });
+      Polynomial known;
+      known.terms[uniform] = coefficient % 16 * bytes;  // its remainder is all that counts
       Check(NodeOp::kEqual, slice.Binary(NodeOp::kMod, NodeOf(known), slice.Const(16)), slice.Const(0), reason);
     }
   }

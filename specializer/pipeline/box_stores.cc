@@ -12,6 +12,7 @@ std::optional<BoxStore> BoxStoreOf(const layout::LayoutKernel& kernel, ir::Value
   const layout::LinearLayout& where = kernel.LayoutOf(value);
   const int64_t elem_bytes = isa::StorageBytes(type.elem);
   plan.panel = std::min<int64_t>(type.shape[axis], 128 / elem_bytes);
+  plan.panels = type.shape[axis] / plan.panel;
   plan.panel_bytes = plan.panel * elem_bytes;
   plan.rows = type.shape[1 - axis];
   if (plan.panel_bytes < 32 || plan.rows < 8 || plan.rows > 256) return std::nullopt;

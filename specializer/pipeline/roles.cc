@@ -666,7 +666,7 @@ class Splitter {
     // A tile that goes to its buffers at once leaves the consumers sooner than one that waits for copies of its first half, and three slots keep them busy; not
     // where parts of tiles are copied too, which fill theirs less.
     int64_t panels = 0;
-    for (const auto& [op, plan] : roles.box_stores) panels = std::max(panels, TypeOf(plan.value).shape[static_cast<size_t>(plan.axis)] / plan.panel);
+    for (const auto& [op, plan] : roles.box_stores) panels = std::max(panels, plan.panels);
     if (panels > roles.store_buffers && roles.ctas == 1 && tail_.branch == nullptr) {
       roles.store_buffers = static_cast<int>(panels);
       const int fewer = stages_in(options_.max_smem);

@@ -89,6 +89,7 @@ struct BoxStore {
   ir::ValueId value = ir::kNoValue;    // as it lies in registers, before any change of layout
   int axis = 1;
   int64_t panel = 0, rows = 0;         // elements of a row of a panel; rows
+  int64_t panels = 0;                  // of a tile
   bool own_rows = false;               // each warpgroup has rows of its own: rows / groups that follow each other
   int64_t bytes() const { return panel_bytes * rows; }
   int64_t panel_bytes = 0;             // of a row

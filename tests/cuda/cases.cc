@@ -135,8 +135,8 @@ gpu::Promises PromisesOf(const Case& one, const ir::Kernel& kernel) {
 
 absl::StatusOr<gpu::Emitted> EmittedOf(const Case& one, const ir::Kernel& kernel, const gpu::Target& target, bool made_maps) {
   gpu::GenerateOptions options;
-  options.made_maps = made_maps;
   options.promises = PromisesOf(one, kernel);
+  options.promises.made = made_maps;
   options.line_directives = false;
   std::vector<uint64_t> values;
   // Buffers lie at multiples of 256.

@@ -21,7 +21,7 @@ absl::StatusOr<std::vector<Case>> ReadFolders(const std::vector<std::string>& fo
 absl::StatusOr<ir::Kernel> KernelOf(const Case& one, int num_warps, std::vector<std::string>* static_prints = nullptr);
 
 // What a launcher may promise for the arguments of the case.
-// The text that these arguments get. made_maps: gpu::GenerateOptions::made_maps.
+// The text that these arguments get. made_maps: gpu::Promises::made.
 absl::StatusOr<gpu::Emitted> EmittedOf(const Case& one, const ir::Kernel& kernel, const gpu::Target& target, bool made_maps = true);
 gpu::Promises PromisesOf(const Case& one, const ir::Kernel& kernel);
 

@@ -7,7 +7,7 @@
 //
 // All texts are compiled first, many to a program, on all cores. Then a child process runs case after case and reports each over a pipe: one that hangs
 // longer than --seconds, or leaves the context broken, costs that child, and the next one goes on behind it. --in-process is for compute-sanitizer. --no-made-maps: kernels make
-// no tensor maps of arrays that they find in memory (gpu/compile/generate.h).
+// no tensor maps of arrays that they find in memory (gpu/compile/generate.h: Promises::made).
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>

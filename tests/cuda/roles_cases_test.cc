@@ -33,8 +33,8 @@ bool HasDot(const ir::Region& region) {
 // Nothing, if the kernel is not split or its split form is not modelled. ctas: if the kernel is persistent. made: if maps may be made, counts them.
 std::optional<pipeline::RolesModel> ModelOf(const Case& one, const ir::Kernel& kernel, int64_t ctas, int* made = nullptr) {
   gpu::GenerateOptions options;
-  options.made_maps = made != nullptr;
   options.promises = PromisesOf(one, kernel);
+  options.promises.made = made != nullptr;
   if (!options.promises.no_alias) return std::nullopt;
   const gpu::Target target = *gpu::TargetOf("sm_90a");
   const absl::StatusOr<layout::LayoutKernel> laid_out = gpu::LayOut(kernel, target, options);

@@ -108,8 +108,7 @@ class GpuRunner : public host::DeviceRunner {
   absl::StatusOr<host::KernelResources> Prepare(const CompiledKernel& kernel, const host::PreparedRun& run, const std::array<int64_t, 3>& grid) override {
     double compile_us = 0;
     gpu::Promises promises;
-    promises.boxes = KnowsMaps();
-    promises.workspace = may_copy_;
+    Restrict(promises);
     std::shared_ptr<const gpu::LoadedKernel> loaded;
     if (run.args.empty()) {
       TILEVM_ASSIGN_OR_RETURN(loaded, Loaded(kernel, promises, &compile_us));
@@ -132,8 +131,7 @@ class GpuRunner : public host::DeviceRunner {
     std::lock_guard<std::mutex> lock(slot.mutex);
     if (slot.code == nullptr) slot.code = std::make_shared<Variants>();
     gpu::Promises promises;
-    promises.boxes = KnowsMaps();
-    promises.workspace = may_copy_;
+    Restrict(promises);
     return CompileVariant(kernel, promises, static_cast<Variants*>(slot.code.get())->Of(promises));
   }
 
@@ -413,15 +411,18 @@ class GpuRunner : public host::DeviceRunner {
     return absl::OkStatus();
   }
 
-  bool KnowsMaps() const { return target_.number >= 90 && device_->api().TensorMapEncodeTiled != nullptr; }
+  // To what the device and the engine's options allow.
+  void Restrict(gpu::Promises& promises) const {
+    promises.boxes = target_.number >= 90 && device_->api().TensorMapEncodeTiled != nullptr;
+    promises.workspace = may_copy_;
+  }
 
   // The most special variant whose promises hold for the launch.
   absl::StatusOr<gpu::Promises> Choose(const CompiledKernel& kernel, const host::PreparedRun& run, const std::array<int64_t, 3>& grid) {
     const std::vector<uint64_t> values = ValuesOf(run);
     const analysis::LaunchRanges ranges = gpu::RangesOf(kernel.kernel, values, grid);
     gpu::Promises promises = PromisesOf(run, ranges);
-    promises.boxes = KnowsMaps();
-    promises.workspace = may_copy_;
+    Restrict(promises);
     CompiledKernel::DeviceSlot& slot = kernel.device_slot();
     std::lock_guard<std::mutex> lock(slot.mutex);
     if (slot.code == nullptr) slot.code = std::make_shared<Variants>();
