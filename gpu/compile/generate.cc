@@ -10,6 +10,7 @@
 #include "isa/status.h"
 #include "specializer/analysis/access_plan.h"
 #include "specializer/analysis/axis_facts.h"
+#include "specializer/passes/join_loops.h"
 #include "specializer/pipeline/carried_offsets.h"
 #include "specializer/pipeline/roles.h"
 #include "specializer/pipeline/schedule.h"
@@ -177,7 +178,9 @@ int64_t DotCount(const ir::Region& region) {
 }  // namespace
 
 absl::StatusOr<layout::LayoutKernel> LayOut(const ir::Kernel& given, const Target& target, const GenerateOptions& options) {
-  ir::Kernel kernel = pipeline::CarriedOffsets(Legalize(given, target));
+  ir::Kernel kernel = Legalize(given, target);
+  if (options.promises.trust_signs) specializer::TrustMinima(&kernel);
+  kernel = pipeline::CarriedOffsets(std::move(kernel));
   const analysis::Accesses accesses(kernel, {.trust_signs = options.promises.trust_signs});
   const RunAccesses runs(kernel, accesses.facts());
   const int num_warps = WarpsFor(kernel, target, runs.LoadsUnaligned());

@@ -37,8 +37,8 @@ Range Join(const Range& a, const Range& b) { return {std::min(a.lo, b.lo), std::
 
 class RangeSolver {
  public:
-  RangeSolver(const ir::Kernel& kernel, const std::array<int64_t, 3>& grid, std::vector<Range>& ranges, bool& dividends)
-      : kernel_(kernel), grid_(grid), ranges_(ranges), dividends_(dividends) {}
+  RangeSolver(const ir::Kernel& kernel, const std::array<int64_t, 3>& grid, std::vector<Range>& ranges, bool& trusted)
+      : kernel_(kernel), grid_(grid), ranges_(ranges), trusted_(trusted) {}
 
   void Solve() {
     Walk(kernel_.body, nullptr);
@@ -179,7 +179,10 @@ class RangeSolver {
         if (a.lo >= 0) At(result) = {0, b.lo > 0 ? std::min(a.hi, b.hi - 1) : a.hi};
         return;
       }
-      case Op::kMinimum: At(result) = {std::min(in(0).lo, in(1).lo), std::min(in(0).hi, in(1).hi)}; return;
+      case Op::kMinimum:
+        if (judging_ && op.BoolAttr("trusted") && in(0).hi > in(1).lo) trusted_ = false;
+        At(result) = {std::min(in(0).lo, in(1).lo), std::min(in(0).hi, in(1).hi)};
+        return;
       case Op::kMaximum: At(result) = {std::max(in(0).lo, in(1).lo), std::max(in(0).hi, in(1).hi)}; return;
       case Op::kWhere: At(result) = Join(in(1), in(2)); return;
       case Op::kShr:
@@ -223,13 +226,13 @@ class RangeSolver {
   }
 
   void Judge(const Range& dividend) {
-    if (judging_ && dividend.lo < 0) dividends_ = false;
+    if (judging_ && dividend.lo < 0) trusted_ = false;
   }
 
   const ir::Kernel& kernel_;
   const std::array<int64_t, 3>& grid_;
   std::vector<Range>& ranges_;
-  bool& dividends_;
+  bool& trusted_;
   bool judging_ = false;
 };
 
@@ -239,7 +242,7 @@ LaunchRanges::LaunchRanges(const ir::Kernel& kernel, absl::Span<const std::optio
   for (size_t i = 0; i < kernel.params.size() && i < scalars.size(); ++i) {
     if (scalars[i].has_value()) ranges_[kernel.params[i].value] = {*scalars[i], *scalars[i]};
   }
-  RangeSolver(kernel, grid, ranges_, dividends_not_negative_).Solve();
+  RangeSolver(kernel, grid, ranges_, signs_as_trusted_).Solve();
 }
 
 }  // namespace tilevm::analysis

@@ -34,13 +34,13 @@ class LaunchRanges {
 
   // Every element of the value, in every program. Integers and i1 only.
   Range Of(ir::ValueId id) const { return ranges_[id]; }
-  // No % or // of the kernel has a dividend that may be negative.
-  bool DividendsAreNotNegative() const { return dividends_not_negative_; }
+  // No % or // of the kernel has a dividend that may be negative, and no minimum with the attribute "trusted" a second operand below the first.
+  bool SignsAreAsTrusted() const { return signs_as_trusted_; }
 
  private:
   friend class RangeSolver;
   std::vector<Range> ranges_;
-  bool dividends_not_negative_ = true;
+  bool signs_as_trusted_ = true;
 };
 
 }  // namespace tilevm::analysis

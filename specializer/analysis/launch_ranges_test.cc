@@ -39,7 +39,7 @@ ir::Kernel Kernel(const std::string& body, int scalars) {
 bool Holds(const ir::Kernel& kernel, std::vector<std::optional<int64_t>> scalars, std::array<int64_t, 3> grid) {
   scalars.insert(scalars.begin(), std::nullopt);
   scalars.resize(kernel.params.size());
-  return LaunchRanges(kernel, scalars, grid).DividendsAreNotNegative();
+  return LaunchRanges(kernel, scalars, grid).SignsAreAsTrusted();
 }
 
 TEST(LaunchRanges, WrappedRows) {
@@ -67,6 +67,25 @@ TEST(LaunchRanges, ADifferenceMayBeNegative) {
   const ir::Kernel kernel = Kernel("    offs = (N - tl.program_id(0)) % M\n    tl.store(x_ptr + offs, 0.0)\n", 2);
   EXPECT_TRUE(Holds(kernel, {10, 7}, {11, 1, 1}));
   EXPECT_FALSE(Holds(kernel, {10, 7}, {12, 1, 1}));
+}
+
+// Two loops that were joined begin where the first one did only if that one does not end before (specializer/passes/join_loops.cc).
+TEST(LaunchRanges, JoinedLoopsBeginWhereTheFirstDid) {
+  const ir::Kernel kernel = Kernel(
+      "    sums = tl.zeros([16, 16], tl.float32)\n"
+      "    for i in range(0, N * 16, 16):\n"
+      "        x = tl.full([16, 16], 1.0, tl.float16) * i.to(tl.float16)\n"
+      "        sums += tl.dot(x, x) * 0.5\n"
+      "    for i in range(N * 16, M, 16):\n"
+      "        x = tl.full([16, 16], 1.0, tl.float16) * i.to(tl.float16)\n"
+      "        sums += tl.maximum(tl.dot(x, x), i)\n"
+      "    tl.store(x_ptr + tl.arange(0, 16)[:, None] + tl.arange(0, 16)[None, :], sums)\n",
+      2);
+  ASSERT_NE(ir::Print(kernel).find("trusted"), std::string::npos) << ir::Print(kernel);
+  EXPECT_TRUE(Holds(kernel, {0, 64}, {1, 1, 1}));
+  EXPECT_TRUE(Holds(kernel, {3, 64}, {1, 1, 1}));
+  EXPECT_FALSE(Holds(kernel, {-1, 64}, {1, 1, 1}));
+  EXPECT_FALSE(Holds(kernel, {1 << 28, 64}, {1, 1, 1}));  // wraps
 }
 
 TEST(LaunchRanges, CarriedValuesThatGrow) {

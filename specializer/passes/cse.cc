@@ -4,7 +4,6 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_cat.h"
 #include "specializer/passes/passes.h"
 #include "specializer/passes/rewriter.h"
 
@@ -12,21 +11,6 @@ namespace tilevm::specializer {
 namespace {
 
 using ir::ValueId;
-
-struct AppendAttr {
-  std::string* key;
-  void operator()(std::monostate) const {}
-  void operator()(bool value) const { absl::StrAppend(key, value ? "t" : "f"); }
-  void operator()(int64_t value) const { absl::StrAppend(key, value); }
-  void operator()(double value) const {
-    key->append(reinterpret_cast<const char*>(&value), sizeof(value));  // by bits: 0.0 is not -0.0
-  }
-  void operator()(const std::string& value) const { absl::StrAppend(key, value.size(), ":", value); }
-  void operator()(const std::vector<int64_t>& value) const {
-    for (int64_t v : value) absl::StrAppend(key, v, ",");
-  }
-  void operator()(isa::DType value) const { absl::StrAppend(key, static_cast<int>(value)); }
-};
 
 class CommonSubexpressions {
  public:
@@ -48,7 +32,7 @@ class CommonSubexpressions {
         kept.push_back(std::move(op));
         continue;
       }
-      std::string key = KeyOf(op);
+      std::string key = KeyOf(*kernel_, op);
       const auto [entry, fresh] = seen_.try_emplace(key, op.results.begin(), op.results.end());
       if (fresh) {
         added.push_back(std::move(key));
@@ -62,17 +46,6 @@ class CommonSubexpressions {
   }
 
  private:
-  std::string KeyOf(const ir::Op& op) const {
-    std::string key = absl::StrCat(static_cast<int>(op.op));
-    for (ValueId operand : op.operands) absl::StrAppend(&key, "%", operand);
-    for (ValueId result : op.results) absl::StrAppend(&key, ">", isa::ToString(kernel_->TypeOf(result)));
-    for (const ir::NamedAttr& attr : op.attrs) {
-      absl::StrAppend(&key, ";", attr.name, "=");
-      std::visit(AppendAttr{&key}, attr.value);
-    }
-    return key;
-  }
-
   void Replace(ValueId from, ValueId to) {
     if (replaced_.size() <= from) replaced_.resize(kernel_->values.size(), ir::kNoValue);
     replaced_[from] = to;

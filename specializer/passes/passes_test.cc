@@ -1,6 +1,10 @@
 // Each pass on a small kernel, before and after as text; the runner's contract.
 #include "specializer/passes/passes.h"
 
+#include <functional>
+#include <string>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "specializer/ir/builder.h"
@@ -335,6 +339,112 @@ TEST_F(PassTest, ContractFusesThroughBroadcasts) {
 )");
 }
 
+// for i in [0, end): s = q @ q; sum += f(s), and a second loop from where the first one ends with another f.
+class JoinTest : public PassTest {
+ protected:
+  JoinTest() : n_(Param(isa::ScalarType(DType::kI32), "n")) {}
+
+  // body(i, sum, counter) gives what is added to the sum.
+  using Body = std::function<ValueId(ValueId, ValueId, ValueId)>;
+  std::vector<ValueId> Loop(ValueId lo, ValueId hi, int64_t step, std::vector<ValueId> inits, int64_t delta, const Body& body) {
+    ir::Op loop;
+    loop.op = Op::kFor;
+    loop.operands = {lo, hi, Int(step), inits[0], inits[1]};
+    loop.regions.resize(1);
+    const Type index = isa::ScalarType(DType::kI32);
+    loop.regions[0].args = {kernel_.NewValue(index, "i"), kernel_.NewValue(F32({16, 16}), "sum"), kernel_.NewValue(index, "counter")};
+    const std::vector<ValueId> args = loop.regions[0].args;
+    b_.PushRegion(&loop.regions[0]);
+    const ValueId by = Int(delta);
+    const ValueId added = body(args[0], args[1], args[2]);
+    const ValueId sum = Like(Op::kAdd, {args[1], added}), counter = Like(Op::kAdd, {args[2], by});
+    b_.EmitVoid(Op::kYield, std::vector<ValueId>{sum, counter}, {});
+    b_.PopRegion();
+    const Type results[] = {F32({16, 16}), index};
+    return b_.EmitOp(std::move(loop), results);
+  }
+  // x @ x with the counter in every element of x.
+  ValueId Product(ValueId counter) {
+    const ValueId x = Emit(Op::kSplat, isa::TileType(DType::kF16, {16, 16}), {Emit(Op::kCast, isa::ScalarType(DType::kF16), {counter})});
+    return Emit(Op::kDot, F32({16, 16}), {x, x, zero_});
+  }
+  // The two loops; the parts that differ are given.
+  struct Parts {
+    int64_t step = 16, other_step = 16, blocks = 16;
+    int64_t other_counter = 0;  // what the second counter begins with, beyond where the second loop does
+    bool used_after = false, other_begin = false, other_product = false;
+  };
+  std::string Joined(const Parts& parts) {
+    zero_ = Tile(Float(0), {16, 16});
+    const ValueId half = Tile(Float(0.5), {16, 16});
+    const ValueId middle = Like(Op::kMul, {n_, Int(parts.blocks)}), end = Like(Op::kMul, {Like(Op::kAdd, {n_, Int(1)}), Int(parts.blocks)});
+    const std::vector<ValueId> first = Loop(Int(0), middle, parts.step, {zero_, Int(3)}, parts.step, [&](ValueId, ValueId, ValueId counter) {
+      return Like(Op::kMul, {Product(counter), half});
+    });
+    const ValueId begin = parts.other_begin ? Like(Op::kAdd, {middle, Int(16)}) : Like(Op::kMul, {Int(parts.blocks), n_});
+    const ValueId counter = Like(Op::kAdd, {begin, Int(3 + parts.other_counter)});
+    const std::vector<ValueId> second = Loop(begin, end, parts.other_step, {first[0], counter}, parts.other_step, [&](ValueId i, ValueId, ValueId from) {
+      const ValueId product = Product(parts.other_product ? i : from);
+      const ValueId row = Emit(Op::kSplat, F32({16, 16}), {Emit(Op::kCast, isa::ScalarType(DType::kF32), {i})});
+      return Like(Op::kMaximum, {product, row});
+    });
+    Use(second[0]);
+    if (parts.used_after) Use(first[0]);
+    return After(JoinLoops);
+  }
+  static int Loops(const std::string& text) {
+    int count = 0;
+    for (size_t at = text.find("= for "); at != std::string::npos; at = text.find("= for ", at + 1)) ++count;
+    return count;
+  }
+
+  const ValueId n_;
+  ValueId zero_ = ir::kNoValue;
+};
+
+TEST_F(JoinTest, OneLoopWithABranch) {
+  EXPECT_EQ(Joined({}), R"(    %1: f32 = const {value = 0.0}
+    %2: tile<16x16xf32> = splat %1
+    %3: f32 = const {value = 0.5}
+    %4: tile<16x16xf32> = splat %3
+    %5: i32 = const {value = 16}
+    %6: i32 = mul %n, %5
+    %7: i32 = const {value = 1}
+    %8: i32 = add %n, %7
+    %9: i32 = mul %8, %5
+    %10: i32 = const {value = 3}
+    %11: i32 = const {value = 0}
+    %12: i32 = minimum %11, %6 {trusted = true}
+    %13: tile<16x16xf32> = for %12, %9, %5, %2
+      body (%i@14: i32, %sum@15: tile<16x16xf32>)
+        %counter@16: i32 = add %10, %i@14
+        %17: f16 = cast %counter@16
+        %18: tile<16x16xf16> = splat %17
+        %19: tile<16x16xf32> = dot %18, %18, %2
+        %20: i1 = ge %i@14, %6
+        %21: tile<16x16xf32> = if %20
+          then
+            %22: f32 = cast %i@14
+            %23: tile<16x16xf32> = splat %22
+            %24: tile<16x16xf32> = maximum %19, %23
+            yield %24
+          else
+            %25: tile<16x16xf32> = mul %19, %4
+            yield %25
+        %26: tile<16x16xf32> = add %sum@15, %21
+        yield %26
+    device_print %13
+    yield
+)");
+}
+
+TEST_F(JoinTest, NotWhatDoesNotFollow) { EXPECT_EQ(Loops(Joined({.other_begin = true})), 2); }
+TEST_F(JoinTest, NotOtherSteps) { EXPECT_EQ(Loops(Joined({.other_step = 32})), 2); }
+TEST_F(JoinTest, NotAfterPartOfAStep) { EXPECT_EQ(Loops(Joined({.blocks = 8})), 2); }
+TEST_F(JoinTest, NotWithoutCommonProducts) { EXPECT_EQ(Loops(Joined({.other_product = true})), 2); }
+TEST_F(JoinTest, NotWithOtherCounters) { EXPECT_EQ(Loops(Joined({.other_counter = 16})), 2); }
+TEST_F(JoinTest, NotWhereTheFirstIsWanted) { EXPECT_EQ(Loops(Joined({.used_after = true})), 2); }
+
 TEST_F(PassTest, RunnerShowsEveryStage) {
   Use(Int(1));
   b_.EmitVoid(Op::kYield, {}, {});
@@ -345,7 +455,7 @@ TEST_F(PassTest, RunnerShowsEveryStage) {
     return absl::OkStatus();
   };
   ASSERT_TRUE(RunPasses(kernel_, options).ok());
-  EXPECT_EQ(seen, "partial_eval fold hoist_broadcasts cse licm accumulate_dot dce contract ");
+  EXPECT_EQ(seen, "partial_eval fold hoist_broadcasts cse licm accumulate_dot dce contract join_loops ");
   seen.clear();
   options.stop_after = "cse";
   ASSERT_TRUE(RunPasses(kernel_, options).ok());

@@ -1,11 +1,33 @@
 // The rewriting walk and what passes ask about ops.
 #include "specializer/passes/rewriter.h"
 
+#include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "isa/eval.h"
 
 namespace tilevm::specializer {
+namespace {
+
+struct AppendAttr {
+  std::string* key;
+  void operator()(std::monostate) const {}
+  void operator()(bool value) const { absl::StrAppend(key, value ? "t" : "f"); }
+  void operator()(int64_t value) const { absl::StrAppend(key, value); }
+  void operator()(double value) const {
+    key->append(reinterpret_cast<const char*>(&value), sizeof(value));  // by bits: 0.0 is not -0.0
+  }
+  void operator()(const std::string& value) const { absl::StrAppend(key, value.size(), ":", value); }
+  void operator()(const std::vector<int64_t>& value) const {
+    for (int64_t v : value) absl::StrAppend(key, v, ",");
+  }
+  void operator()(isa::DType value) const { absl::StrAppend(key, static_cast<int>(value)); }
+};
+
+}  // namespace
 
 void Rewriter::Run(const Visitor& visit) { Walk(kernel_->body, visit); }
 
@@ -70,6 +92,17 @@ bool IsPure(const ir::Op& op) {
 
 bool IsElementwise(isa::Op op) {
   return isa::EvalArity(op) > 0 || op == isa::Op::kCast || op == isa::Op::kBitcast || op == isa::Op::kPtrAdd || op == isa::Op::kFDiv;
+}
+
+std::string KeyOf(const ir::Kernel& kernel, const ir::Op& op) {
+  std::string key = absl::StrCat(static_cast<int>(op.op));
+  for (ir::ValueId operand : op.operands) absl::StrAppend(&key, "%", operand);
+  for (ir::ValueId result : op.results) absl::StrAppend(&key, ">", isa::ToString(kernel.TypeOf(result)));
+  for (const ir::NamedAttr& attr : op.attrs) {
+    absl::StrAppend(&key, ";", attr.name, "=");
+    std::visit(AppendAttr{&key}, attr.value);
+  }
+  return key;
 }
 
 ir::ValueId EmitCopy(ir::Builder& builder, const ir::Op& like, std::vector<ir::ValueId> operands, isa::Type result) {

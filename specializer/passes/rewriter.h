@@ -7,6 +7,7 @@
 
 #include <deque>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "specializer/ir/builder.h"
@@ -55,6 +56,8 @@ std::vector<int> CountUses(const ir::Kernel& kernel);
 bool IsPure(const ir::Op& op);
 // Pure and elementwise: result element i depends on element i of each operand; all operands and results have one shape.
 bool IsElementwise(isa::Op op);
+// Equal for ops that compute the same of the same operands: the op, its operands, result types and attributes. Without regions.
+std::string KeyOf(const ir::Kernel& kernel, const ir::Op& op);
 // The same op with the same attributes on other operands; emits it and returns its one result.
 ir::ValueId EmitCopy(ir::Builder& builder, const ir::Op& like, std::vector<ir::ValueId> operands, isa::Type result);
 

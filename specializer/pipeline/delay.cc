@@ -84,6 +84,9 @@ class Finder {
       const ir::Op* op = at == kNoValue ? nullptr : Def(at);
       if (op == nullptr || !seen.insert(at).second) continue;
       open.insert(open.end(), op->operands.begin(), op->operands.end());
+      for (const ir::Region& region : op->regions) {
+        for (const ir::Op& inner : region.ops) open.insert(open.end(), inner.operands.begin(), inner.operands.end());
+      }
     }
     return false;
   }
@@ -136,14 +139,24 @@ class Finder {
     }
   }
 
+  // max(m, ...), also as the result of both sides of an `if`.
+  bool IsAtLeast(ValueId id, ValueId m) const {
+    const ir::Op* most = Def(id);
+    if (most == nullptr) return false;
+    if (most->op == Op::kMaximum) return most->operands[0] == m || most->operands[1] == m;
+    if (most->op != Op::kIf) return false;
+    const size_t i = static_cast<size_t>(std::find(most->results.begin(), most->results.end(), id) - most->results.begin());
+    return std::all_of(most->regions.begin(), most->regions.end(), [&](const ir::Region& region) {
+      return region.ops.back().op == Op::kYield && IsAtLeast(region.ops.back().operands[i], m);
+    });
+  }
+
   // exp(m - max(m, ...))
   bool IsAtMostOne(ValueId id) const {
     const ir::Op* exp = Def(id);
     if (exp == nullptr || (exp->op != Op::kExp2 && exp->op != Op::kExp)) return false;
     const ir::Op* difference = Def(exp->operands[0]);
-    if (difference == nullptr || difference->op != Op::kSub) return false;
-    const ir::Op* most = Def(difference->operands[1]);
-    return most != nullptr && most->op == Op::kMaximum && (most->operands[0] == difference->operands[0] || most->operands[1] == difference->operands[0]);
+    return difference != nullptr && difference->op == Op::kSub && IsAtLeast(difference->operands[1], difference->operands[0]);
   }
 
   void FindPartialSums(Delay& out) const {

@@ -129,7 +129,7 @@ gpu::Promises PromisesOf(const Case& one, const ir::Kernel& kernel) {
     if (arg.kind == vm::Arg::Kind::kBuffer && !seen.insert(arg.buffer).second) promises.no_alias = false;
     scalars.push_back(ScalarOf(kernel, kernel.params[i], arg));
   }
-  promises.trust_signs = analysis::LaunchRanges(kernel, scalars, {one.grid[0], one.grid[1], one.grid[2]}).DividendsAreNotNegative();
+  promises.trust_signs = analysis::LaunchRanges(kernel, scalars, {one.grid[0], one.grid[1], one.grid[2]}).SignsAreAsTrusted();
   return promises;
 }
 

@@ -86,8 +86,8 @@ absl::Status PreparedLaunch::Settle(bool ranges_changed) {
   const gpu::Emitted& emitted = kernel_->kernel().emitted;
   std::optional<analysis::LaunchRanges> ranges;
   if (ranges_changed && (promises_.trust_signs || !emitted.slice.empty())) ranges.emplace(gpu::RangesOf(source_->kernel, values_, grid_));
-  if (ranges.has_value() && promises_.trust_signs && !ranges->DividendsAreNotNegative()) {
-    return absl::InvalidArgumentError("with this value a dividend of % or // may be negative; prepare the launch anew");
+  if (ranges.has_value() && promises_.trust_signs && !ranges->SignsAreAsTrusted()) {
+    return absl::InvalidArgumentError("with this value a dividend of % or // may be negative, or a loop would end before it begins; prepare the launch anew");
   }
   empty_ = grid_[0] == 0 || grid_[1] == 0 || grid_[2] == 0;
   if (empty_) {

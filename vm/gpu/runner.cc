@@ -591,7 +591,7 @@ gpu::Promises PromisesOf(const host::PreparedRun& run, const analysis::LaunchRan
   for (size_t i = 1; i < extents.size(); ++i) {
     if (extents[i].first < extents[i - 1].second) promises.no_alias = false;
   }
-  promises.trust_signs = ranges.DividendsAreNotNegative();
+  promises.trust_signs = ranges.SignsAreAsTrusted();
   return promises;
 }
 
