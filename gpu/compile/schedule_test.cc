@@ -167,13 +167,15 @@ ir::Kernel KernelOfText(absl::string_view text, const std::string& args, int num
   return *std::move(kernel);
 }
 
-// Merged programs whose loops begin together take turns; where they begin at different places they do not, or each would wait for what another does there.
-TEST(Roles, MergedProgramsTakeNoTurnsOnTheDiagonal) {
-  const ir::Kernel kernel = KernelOfText(R"(@triton.jit
-def part(acc, top, q, k, v, low, high, i, d, B: tl.constexpr, D: tl.constexpr, DIAGONAL: tl.constexpr):
+constexpr absl::string_view kCausalInTwoLoops = R"(@triton.jit
+def part(acc, top, q, k, v, low, high, i, d, rows, B: tl.constexpr, D: tl.constexpr, DIAGONAL: tl.constexpr, KEPT: tl.constexpr):
     for start in range(low, high, B):
         j = start + tl.arange(0, B)
-        s = tl.dot(q, tl.trans(tl.load(k + j[:, None] * D + d[None, :])))
+        if DIAGONAL and KEPT:
+            tk = tl.load(k + j[:, None] * D + d[None, :], mask=j[:, None] < rows, other=0.0)
+        else:
+            tk = tl.load(k + j[:, None] * D + d[None, :])
+        s = tl.dot(q, tl.trans(tk))
         if DIAGONAL:
             s = tl.where(i[:, None] >= j[None, :], s, float('-inf'))
         now = tl.maximum(top, tl.max(s, 1))
@@ -183,18 +185,21 @@ def part(acc, top, q, k, v, low, high, i, d, B: tl.constexpr, D: tl.constexpr, D
 
 
 @triton.jit
-def kernel(q, k, v, o, B: tl.constexpr, D: tl.constexpr):
+def kernel(q, k, v, o, N, B: tl.constexpr, D: tl.constexpr, KEPT: tl.constexpr):
     pid = tl.program_id(0)
     i = pid * B + tl.arange(0, B)
     d = tl.arange(0, D)
     tq = tl.load(q + i[:, None] * D + d[None, :])
     acc = tl.zeros([B, D], tl.float32)
     top = tl.full([B], float('-inf'), tl.float32)
-    acc, top = part(acc, top, tq, k, v, 0, pid * B, i, d, B, D, False)
-    acc, top = part(acc, top, tq, k, v, pid * B, (pid + 1) * B, i, d, B, D, True)
+    acc, top = part(acc, top, tq, k, v, 0, pid * B, i, d, N, B, D, False, KEPT)
+    acc, top = part(acc, top, tq, k, v, pid * B, (pid + 1) * B, i, d, N, B, D, True, KEPT)
     tl.store(o + i[:, None] * D + d[None, :], acc.to(tl.float16))
-)",
-                                         "*f16/16 *f16/16 *f16/16 *f16/16 =64 =64", 4);
+)";
+
+// Merged programs whose loops begin together take turns; where they begin at different places they do not, or each would wait for what another does there.
+TEST(Roles, MergedProgramsTakeNoTurnsOnTheDiagonal) {
+  const ir::Kernel kernel = KernelOfText(kCausalInTwoLoops, "*f16/16 *f16/16 *f16/16 *f16/16 i32/16 =64 =64 =True", 4);
   const absl::StatusOr<Emitted> emitted = Generate(kernel, *TargetOf("sm_90a"), {});
   ASSERT_TRUE(emitted.ok()) << emitted.status();
   ASSERT_GT(emitted->programs, 1);
@@ -204,6 +209,26 @@ def kernel(q, k, v, o, B: tl.constexpr, D: tl.constexpr):
   ASSERT_NE(second, std::string::npos) << text;
   EXPECT_LT(text.find("turn_take<", first), second) << text;
   EXPECT_EQ(text.find("turn_take<", second), std::string::npos) << text;
+}
+
+// With the same loads both loops become one (specializer/passes/join_loops.cc), which begins at 0 for all programs: they take turns, and four fit.
+TEST(Roles, JoinedLoopsOfMergedPrograms) {
+  const ir::Kernel kernel = KernelOfText(kCausalInTwoLoops, "*f16/16 *f16/16 *f16/16 *f16/16 i32/16 =64 =64 =False", 4);
+  const absl::StatusOr<Emitted> emitted = Generate(kernel, *TargetOf("sm_90a"), {});
+  ASSERT_TRUE(emitted.ok()) << emitted.status();
+  EXPECT_EQ(emitted->programs, 4);
+  EXPECT_EQ(absl::StrContains(emitted->text, "turn_take<4>"), true) << emitted->text;
+  // One loop for the consumers: no second set of trips. The assembler places the wait for the second product.
+  const size_t consumers = emitted->text.find("more_registers"), first = emitted->text.find("const bool ", emitted->text.find("for (;;)", consumers));
+  EXPECT_EQ(emitted->text.find("for (;;)", emitted->text.find("for (;;)", consumers) + 1), std::string::npos) << emitted->text;
+  EXPECT_NE(first, std::string::npos);
+  EXPECT_EQ(emitted->text.find("hold("), std::string::npos) << emitted->text;
+  // Without the promise that the first loop does not end before it begins, where they begin has to be computed.
+  GenerateOptions careful;
+  careful.promises.trust_signs = false;
+  const absl::StatusOr<Emitted> checked = Generate(kernel, *TargetOf("sm_90a"), careful);
+  ASSERT_TRUE(checked.ok()) << checked.status();
+  EXPECT_NE(checked->text.find("minimum"), std::string::npos) << checked->text;
 }
 
 // Four products in an iteration: the two that need nothing computed start first, the two sums run on, small loads are copied by the producer as well.

@@ -52,6 +52,38 @@ TV_DEV u64 from_shared(u32 address) {
 TV_DEV void to_shared(u32 address, u64 x) { asm volatile("st.shared.u64 [%0], %1;" ::"r"(address), "l"(x) : "memory"); }
 TV_DEV void fence_async() { asm volatile("fence.proxy.async;" ::: "memory"); }
 
+// What a lane is about to write into a record: the map in its first 128 bytes, and the places behind them.
+struct MapFields {
+  enum : u32 { kLow = 128, kHigh = 136, kBase = 144, kStride = 152, kExtents = 160, kMap = 168 };
+  u32 record;
+  bool fits;
+  u64 base, stride, columns, rows, low, high, map;
+};
+// Of a whole warp, each lane up to `lanes` with fields of its own: several maps take as long as one.
+TV_DEV void set_maps(const MapFields& mine, u32 lanes) {
+  __syncwarp();  // all have read what lies in the records
+  if (lane_id() < lanes) {
+#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ < 1205
+    const u64 unit = mine.stride >> 4;
+#else
+    const u64 unit = mine.stride;
+#endif
+    if (mine.fits) {
+      asm volatile("tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%0], %1;" ::"r"(mine.record), "l"(mine.base) : "memory");
+      asm volatile("tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 0, %1;" ::"r"(mine.record), "r"(static_cast<u32>(mine.columns)) : "memory");
+      asm volatile("tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 1, %1;" ::"r"(mine.record), "r"(static_cast<u32>(mine.rows)) : "memory");
+      asm volatile("tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [%0], 0, %1;" ::"r"(mine.record), "l"(unit) : "memory");
+    }
+    to_shared(mine.record + MapFields::kLow, mine.low);
+    to_shared(mine.record + MapFields::kHigh, mine.high);
+    to_shared(mine.record + MapFields::kBase, mine.base);
+    to_shared(mine.record + MapFields::kStride, mine.stride);
+    to_shared(mine.record + MapFields::kExtents, mine.columns | mine.rows << 32);
+    to_shared(mine.record + MapFields::kMap, mine.map);
+  }
+  __syncwarp();
+}
+
 // Bytes: of an element. Handed: to the consumers, through a ring of records.
 template <int Bytes, bool Handed>
 struct MadeMap {
@@ -62,10 +94,11 @@ struct MadeMap {
   u32 landed = 0;                   // fills of its slots before the last one was made
   bool held = false;
 
-  enum : u32 { kLow = 128, kHigh = 136, kBase = 144, kStride = 152, kExtents = 160, kMap = 168 };
+  enum : u32 { kLow = MapFields::kLow, kHigh = MapFields::kHigh, kBase = MapFields::kBase, kStride = MapFields::kStride, kExtents = MapFields::kExtents, kMap = MapFields::kMap };
 
   TV_DEV MadeMap(u32 records, u32 barriers) : ring(records, barriers), record(records) {}
-  TV_DEV void init(u32 warps) const { ring.init(warps); }
+  // By all threads of the consumers, so many.
+  TV_DEV void init(u32 threads) const { ring.init(threads); }
   // Type, box and swizzle into both records, by one thread at the kernel's start.
   TV_DEV void copy_model(const TensorMap& model) const {
     const u32* from = reinterpret_cast<const u32*>(&model);
@@ -91,32 +124,15 @@ struct MadeMap {
     ring.wait_empty();
     record = ring.address();
   }
-  // base, stride: bytes; columns: elements next to each other.
-  TV_DEV void set(TensorMap* places, u64 base, i64 stride, i64 columns, i64 rows) {
+  // base, stride: bytes; columns: elements next to each other. The record is written by one lane: see set_maps.
+  TV_DEV void set(MapFields& mine, u32 lane, TensorMap* places, u64 base, i64 stride, i64 columns, i64 rows) {
     constexpr i64 kMost = i64{1} << 31;
     const bool fits = (base | static_cast<u64>(stride)) % 16 == 0 && stride > 0 && stride < i64{1} << 40 && columns > 0 && columns <= kMost && rows > 0 && rows <= kMost;
     map = fits ? places + ring.slot : nullptr;
-    __syncwarp();  // all have read what lies in the record
-    if (lane_id() == 0) {
-#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ < 1205
-      const u64 unit = static_cast<u64>(stride) >> 4;
-#else
-      const u64 unit = static_cast<u64>(stride);
-#endif
-      if (fits) {
-        asm volatile("tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%0], %1;" ::"r"(record), "l"(base) : "memory");
-        asm volatile("tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 0, %1;" ::"r"(record), "r"(static_cast<u32>(columns)) : "memory");
-        asm volatile("tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 1, %1;" ::"r"(record), "r"(static_cast<u32>(rows)) : "memory");
-        asm volatile("tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [%0], 0, %1;" ::"r"(record), "l"(unit) : "memory");
-      }
-      to_shared(record + kLow, fits ? base : 0);
-      to_shared(record + kHigh, fits ? base + static_cast<u64>(rows - 1) * static_cast<u64>(stride) + static_cast<u64>(columns) * Bytes : ~u64{0});
-      to_shared(record + kBase, base);
-      to_shared(record + kStride, static_cast<u64>(stride));
-      to_shared(record + kExtents, static_cast<u64>(columns < 0 ? 0 : columns > kMost ? kMost : columns) | static_cast<u64>(rows < 0 ? 0 : rows > kMost ? kMost : rows) << 32);
-      to_shared(record + kMap, reinterpret_cast<u64>(map));
-    }
-    __syncwarp();
+    if (lane_id() != lane) return;
+    mine = {record, fits, base, static_cast<u64>(stride), static_cast<u64>(columns < 0 ? 0 : columns > kMost ? kMost : columns),
+            static_cast<u64>(rows < 0 ? 0 : rows > kMost ? kMost : rows), fits ? base : 0,
+            fits ? base + static_cast<u64>(rows - 1) * static_cast<u64>(stride) + static_cast<u64>(columns) * Bytes : ~u64{0}, reinterpret_cast<u64>(map)};
   }
   TV_DEV void publish() {
     if (map != nullptr) {
@@ -127,10 +143,10 @@ struct MadeMap {
   TV_DEV void take_in() const {
     if (map != nullptr) asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(map) : "memory");
   }
-  // For its own copies, or for the consumers.
-  TV_DEV void ready() {
+  // For its own copies, or for the consumers: by the lane that wrote the record.
+  TV_DEV void ready(u32 lane) {
     if (!Handed) take_in();
-    else if (lane_id() == 0) barrier_arrive(ring.full());
+    else if (lane_id() == lane) barrier_arrive(ring.full());
     ring.advance();
   }
   // Until the consumers have done all by it.
@@ -146,8 +162,7 @@ struct MadeMap {
   TV_DEV void give_back() {
     if (!held) return;
     if ((threadIdx.x & 127) == 0) boxes_written();
-    __syncwarp();
-    if (lane_id() == 0) barrier_arrive(ring.empty());
+    barrier_arrive(ring.empty());
     ring.advance();
     held = false;
   }

@@ -199,8 +199,11 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
   const bool narrows = cast != nullptr && TypeOf(cast->operands[0]).elem.dtype == isa::DType::kF32 && (to == isa::DType::kF16 || to == isa::DType::kBF16) &&
                        cast->StringAttr("rounding") != "rtz";
   bool waited = false;
+  // Where four programs take turns, or three that end at different places, the assembler may wait as early as it likes: the other programs fill the gap, and what
+  // is computed after the wait is packed as it is made (H200: 3 to 4 % and 1.5 to 2.5 % faster; three that end together 3 % slower, two up to 7 %).
+  const bool holds = !turns || roles().groups < 3 || (roles().groups == 3 && !differ);
   auto wait_behind = [&](int64_t computed) {
-    Line("hold(", Name(cast->operands[0]), ".v[", computed - 1, "]);");
+    if (holds) Line("hold(", Name(cast->operands[0]), ".v[", computed - 1, "]);");
     end_second(false);
     waited = true;
   };

@@ -66,7 +66,7 @@ void Printer::DeclareMadeMaps(std::string* init) {
          ", shared_address() + ", map.barriers, ");");
     thread = (thread + 32) % (128 * (roles().groups + 1));
     Line("if (threadIdx.x == ", thread, ") ", name, ".copy_model(map", number, ");");
-    if (map.store) absl::StrAppend(init, name, ".init(", 4 * roles().groups, "); ");
+    if (map.store) absl::StrAppend(init, name, ".init(", 128 * roles().groups, "); ");
   }
   absl::StrAppend(&declarations_, "__device__ u32 claims[kMapPlaces];\n__device__ MapPlace<", roles().made.size(), "> map_places[kMapPlaces];\n");
 }
@@ -81,17 +81,21 @@ void Printer::PrintMakes(const ir::Op& before) {
   for (const pipeline::MadeMap* map : maps) {
     Line(MadeName(*map->access), ".begin(", map->store ? "" : absl::StrCat("ring", options_.schedule->CopyOf(map->access->results[0])->ring), ");");
   }
-  for (const pipeline::MadeMap* map : maps) {
+  // A lane of the warp for each.
+  const std::string fields = absl::StrCat("fields", next_label_++);
+  Line("MapFields ", fields, "{};");
+  for (size_t lane = 0; lane < maps.size(); ++lane) {
+    const pipeline::MadeMap* map = maps[lane];
     const analysis::MadeBox& box = map->box;
     const int bytes = isa::StorageBytes(box.dtype);
     const std::string offset = box.offset.value.terms.empty() ? "" : absl::StrCat(" + static_cast<u64>(", NumberText(box.offset), ") * ", bytes);
-    Line(MadeName(*map->access), ".set(map_places[claim.get()].maps + ", 2 * MadeFor(*map->access), ", reinterpret_cast<u64>(", Name(box.base), ")", offset,
+    Line(MadeName(*map->access), ".set(", fields, ", ", lane, ", map_places[claim.get()].maps + ", 2 * MadeFor(*map->access), ", reinterpret_cast<u64>(", Name(box.base), ")", offset,
          ", (", NumberText(box.stride), ") * ", bytes, ", ", NumberText(box.extent[static_cast<size_t>(box.axis)]), ", ", NumberText(box.extent[static_cast<size_t>(1 - box.axis)]),
          ");");
   }
-  for (const char* step : {".publish();", ".ready();"}) {
-    for (const pipeline::MadeMap* map : maps) Line(MadeName(*map->access), step);
-  }
+  Line("set_maps(", fields, ", ", maps.size(), ");");
+  for (const pipeline::MadeMap* map : maps) Line(MadeName(*map->access), ".publish();");
+  for (size_t lane = 0; lane < maps.size(); ++lane) Line(MadeName(*maps[lane]->access), ".ready(", lane, ");");
 }
 
 void Printer::TakeMadeMaps(const ir::Op& before) {

@@ -12,11 +12,13 @@
 // What is common to both bodies is found from both ends. *Head*: ops of the second body that compute, of equal operands, what an op of the first computes.
 // *Tail*: backwards from what the loops yield, ops that are alike, with operands that are alike or different. Where ops are different, or two of their operands,
 // their values are a *split*: results of the `if`. What one side needs of the tail to compute a split goes into both sides. Loads and products have to be
-// common, and nothing may be written: in the bodies, and between the loops.
+// common, and nothing may be written: in the bodies, and between the loops. What one body multiplies by a scalar (the scale of scores) and the other does not is
+// multiplied by 1 there, so that the branch chooses a factor and not a tile: what comes after stands in one piece, which compilers schedule better.
 //
 // Counters that both loops carry (o = o0; o += d, d a multiple of s) are made of i: o0 - a * (d / s) + i * (d / s), and the same if those are.
 //
-// Requires: verified IR without dead code, contracted (what is fused in one body and not in the other stays so). Ensures: the same values bit for bit.
+// Requires: verified IR without dead code, contracted (what is fused in one body and not in the other stays so). Ensures: the same values bit for bit
+// (a NaN may be another NaN).
 #include "specializer/passes/join_loops.h"
 
 #include <algorithm>
@@ -53,16 +55,22 @@ class Joiner {
     Index(kernel->body);
   }
 
-  bool Run() {
-    if (!Adjoin() || !Carried()) return false;
+  enum class Outcome { kJoined, kChanged, kNo };
+
+  Outcome Run() {
+    if (!Adjoin() || !Carried()) return Outcome::kNo;
     FindHead();
     const ir::Op& yield = BodyB().ops.back();
     for (const auto& [in_b, in_a] : carried_) roots_.push_back({BodyA().ops.back().operands[in_a], yield.operands[in_b]});
     for (const auto& [of_a, of_b] : roots_) Compare(of_a, of_b);
+    if (factor_.has_value()) {
+      MultiplyByOne();
+      return Outcome::kChanged;
+    }
     FindSides();
-    if (!ProductsAreCommon()) return false;
+    if (!ProductsAreCommon()) return Outcome::kNo;
     Rewrite();
-    return true;
+    return Outcome::kJoined;
   }
 
  private:
@@ -230,6 +238,76 @@ class Joiner {
   enum class Kind { kSame, kTail, kSplit };
   using Pair = std::pair<ValueId, ValueId>;
 
+  bool Alike(const ir::Op& x, const ir::Op& y) const {
+    if (!x.regions.empty() || !y.regions.empty() || x.results.size() != 1 || y.results.size() != 1 || x.operands.size() != y.operands.size()) return false;
+    ir::Op other = y;
+    other.operands = x.operands;
+    return KeyOf(kernel_, x) == KeyOf(kernel_, other);
+  }
+  // The scalar in every element of a tile made outside of the bodies; kNoValue if it is none.
+  ValueId ScalarOf(ValueId id) const {
+    const ir::Op* def = OfA(id) || OfB(id) ? nullptr : Def(id);
+    return def != nullptr && def->op == Op::kSplat ? def->operands[0] : kNoValue;
+  }
+
+  // A value of one body that becomes a product with 1, so that it is like what it is compared with.
+  struct Factor {
+    ir::Region* body = nullptr;
+    ValueId value = kNoValue;
+    Op product = Op::kMul;
+    int place = 1;  // of the 1
+  };
+  void NoteFactor(const ir::Op& product, const ir::Op& plain, ir::Region* body) {
+    if (factor_.has_value() || (product.op != Op::kMul && product.op != Op::kFma) || !isa::IsFloat(kernel_.TypeOf(product.results[0]).elem.dtype)) return;
+    if (plain.results.size() != 1 || kernel_.TypeOf(plain.results[0]) != kernel_.TypeOf(product.results[0])) return;
+    const int place = ScalarOf(product.operands[1]) != kNoValue ? 1 : 0;
+    if (ScalarOf(product.operands[place]) == kNoValue) return;
+    const auto alike = [&](const ir::Op* x, const ir::Op* y) { return x != nullptr && y != nullptr && Alike(*x, *y); };
+    bool found = false;
+    if (product.op == Op::kMul) {
+      found = alike(Def(product.operands[1 - place]), &plain);
+    } else if (plain.op == Op::kSub) {
+      const ir::Op* negated = Def(product.operands[2]);
+      found = negated != nullptr && negated->op == Op::kNeg && alike(Def(negated->operands[0]), Def(plain.operands[1]));
+    } else if (plain.op == Op::kAdd) {
+      found = alike(Def(product.operands[2]), Def(plain.operands[1]));
+    }
+    if (found) factor_ = Factor{body, plain.results[0], product.op, place};
+  }
+  // x becomes x * 1; x - y and x + y become fma(x, 1, -y) and fma(x, 1, y).
+  void MultiplyByOne() {
+    std::vector<ir::Op>& ops = factor_->body->ops;
+    const size_t at = static_cast<size_t>(std::find_if(ops.begin(), ops.end(), [&](const ir::Op& op) { return op.results.size() == 1 && op.results[0] == factor_->value; }) - ops.begin());
+    const ir::Op plain = ops[at];
+    const isa::Type tile = kernel_.TypeOf(factor_->value), scalar = isa::ScalarType(tile.elem.dtype);
+    const ValueId one = kernel_.NewValue(scalar), ones = kernel_.NewValue(tile);
+    std::vector<ir::Op> made;
+    ValueId x = kNoValue;
+    std::vector<ValueId> operands(2);
+    if (factor_->product == Op::kMul) {
+      x = kernel_.NewValue(tile, kernel_.values[factor_->value].name);
+      made.push_back(plain);
+      made.back().results[0] = x;
+    } else {
+      x = plain.operands[0];
+      operands.push_back(plain.operands[1]);
+      if (plain.op == Op::kSub) {
+        operands[2] = kernel_.NewValue(tile);
+        made.push_back(Make(Op::kNeg, operands[2], {plain.operands[1]}, plain.loc));
+      }
+    }
+    operands[factor_->place] = ones;
+    operands[1 - factor_->place] = x;
+    made.push_back(Make(factor_->product, factor_->value, operands, plain.loc));
+    ops.erase(ops.begin() + static_cast<ptrdiff_t>(at));
+    ops.insert(ops.begin() + static_cast<ptrdiff_t>(at), std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
+    std::vector<ir::Op> before(2);
+    before[0] = Make(Op::kConst, one, {}, plain.loc);
+    before[0].SetAttr("value", 1.0);
+    before[1] = Make(Op::kSplat, ones, {one}, plain.loc);
+    region_.ops.insert(region_.ops.begin() + static_cast<ptrdiff_t>(first_), std::make_move_iterator(before.begin()), std::make_move_iterator(before.end()));
+  }
+
   // Whether two values are computed alike, from the end on.
   Kind Compare(ValueId of_a, ValueId of_b) {
     if (of_a == kNoValue || of_b == kNoValue) return of_a == of_b ? Kind::kSame : Kind::kSplit;
@@ -239,14 +317,16 @@ class Joiner {
     auto in_a = a_ops_.find(of_a), in_b = b_ops_.find(of_b);
     if (in_a == a_ops_.end() || in_b == b_ops_.end() || head_.count(of_a) != 0 || tail_.count(of_a) != 0 || tail_of_b_.count(of_b) != 0) return Kind::kSplit;
     const ir::Op &x = *in_a->second, &y = *in_b->second;
-    ir::Op alike = y;
-    alike.operands = x.operands;
-    if (!x.regions.empty() || !y.regions.empty() || x.results.size() != 1 || y.results.size() != 1 || x.operands.size() != y.operands.size() ||
-        KeyOf(kernel_, x) != KeyOf(kernel_, alike)) {
+    if (!Alike(x, y)) {
+      NoteFactor(x, y, &BodyB());
+      NoteFactor(y, x, &BodyA());
       return Kind::kSplit;
     }
     int splits = 0;
-    for (size_t i = 0; i < x.operands.size(); ++i) splits += Compare(x.operands[i], y.operands[i]) == Kind::kSplit;
+    for (size_t i = 0; i < x.operands.size(); ++i) {
+      const bool scalar = ScalarOf(x.operands[i]) != kNoValue && ScalarOf(y.operands[i]) != kNoValue;
+      splits += Compare(x.operands[i], y.operands[i]) == Kind::kSplit && !scalar;
+    }
     if (splits > 1 || tail_.count(of_a) != 0 || tail_of_b_.count(of_b) != 0) return Kind::kSplit;
     tail_[of_a] = of_b;
     tail_of_b_.insert(of_b);
@@ -386,12 +466,23 @@ class Joiner {
       choice.loc = loc;
       choice.regions.resize(2);
       std::vector<ValueId> yields[2];
+      std::vector<ir::Op> spread;
+      std::map<Pair, ValueId> chosen;
       for (const Pair& split : splits_) {
-        const ValueId result = kernel_.NewValue(kernel_.TypeOf(split.first), kernel_.values[split.first].name);
-        choice.results.push_back(result);
-        renamed[split] = result;
-        yields[0].push_back(split.first);
-        yields[1].push_back(InA(split.second));
+        const Pair scalars = {ScalarOf(split.first), ScalarOf(split.second)};
+        const bool spreads = scalars.first != kNoValue && scalars.second != kNoValue;
+        const Pair values = spreads ? scalars : split;
+        const auto [found, fresh] = chosen.try_emplace(values, kNoValue);
+        if (fresh) {
+          found->second = kernel_.NewValue(kernel_.TypeOf(values.first), kernel_.values[values.first].name);
+          choice.results.push_back(found->second);
+          yields[0].push_back(values.first);
+          yields[1].push_back(InA(values.second));
+        }
+        renamed[split] = found->second;
+        if (!spreads) continue;
+        renamed[split] = kernel_.NewValue(kernel_.TypeOf(split.first));
+        spread.push_back(Make(Op::kSplat, renamed[split], {found->second}, loc));
       }
       for (int side : {0, 1}) {
         ir::Op yield;
@@ -402,6 +493,7 @@ class Joiner {
         choice.regions[1 - side].ops = std::move(sides[side]);
       }
       body.push_back(std::move(choice));
+      body.insert(body.end(), std::make_move_iterator(spread.begin()), std::make_move_iterator(spread.end()));
     }
     const auto rename = [&](const Pair& pair) {
       auto found = renamed.find(pair);
@@ -466,6 +558,7 @@ class Joiner {
   std::map<ValueId, ValueId> tail_;                // values of a: the one of b
   std::set<ValueId> tail_of_b_, moved_, used_;     // moved: of the tail into the sides; used: of the tail
   std::map<Pair, Kind> kinds_;
+  std::optional<Factor> factor_;
   std::vector<Pair> roots_, splits_;
   std::set<ValueId> side_a_, side_b_;
   std::vector<int> uses_;
@@ -513,9 +606,16 @@ absl::StatusOr<ir::Kernel> JoinLoops(ir::Kernel kernel) {
   // What moved out of the loops is there once.
   TILEVM_ASSIGN_OR_RETURN(ir::Kernel joined, Cse(kernel));
   bool any = false;
-  while (AnyPair(joined.body, [&joined](ir::Region& region, size_t first, size_t second) { return Joiner(&joined, &region, first, second).Run(); })) any = true;
+  constexpr int kMostFactors = 16;
+  int factors = 0;
+  while (AnyPair(joined.body, [&](ir::Region& region, size_t first, size_t second) {
+    const Joiner::Outcome outcome = Joiner(&joined, &region, first, second).Run();
+    any |= outcome == Joiner::Outcome::kJoined;
+    return outcome == Joiner::Outcome::kJoined || (outcome == Joiner::Outcome::kChanged && ++factors < kMostFactors);
+  })) {
+    TILEVM_ASSIGN_OR_RETURN(joined, Cse(std::move(joined)));
+  }
   if (!any) return kernel;
-  TILEVM_ASSIGN_OR_RETURN(joined, Cse(std::move(joined)));
   return Dce(std::move(joined));
 }
 

@@ -244,6 +244,7 @@ class Splitter {
   }
   // --- made maps ---
 
+  static constexpr size_t kMostMadeMaps = 32;  // a lane of the producer's warp for each (gpu/device/made_maps.cuh: set_maps)
   // The access goes by a map that the producer makes. False if that would have to be inside of the loop.
   bool MakeMap(const ir::Op& access, const analysis::MadeBox& box, const ir::Op* loop) {
     const auto region_of = [&](ValueId id) -> std::optional<const ir::Op*> {
@@ -251,6 +252,7 @@ class Splitter {
       if (auto def = def_.find(id); def != def_.end()) return def->second.owner;
       return std::nullopt;  // a parameter
     };
+    if (out_.roles.made.size() == kMostMadeMaps) return false;
     MadeMap map;
     map.access = &access;
     map.box = box;
