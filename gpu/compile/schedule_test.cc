@@ -413,6 +413,30 @@ def kernel(sizes, addresses, c, BM: tl.constexpr, BN: tl.constexpr, BK: tl.const
   EXPECT_EQ(emitted->text.find("copies_started"), std::string::npos);
 }
 
+// A loop that looks for its work in memory asks for eight iterations' sizes at once, unless each iteration stores.
+TEST(Emit, ScalarsOfLaterIterationsAreLoadedTogether) {
+  const auto text_of = [](absl::string_view body) {
+    const ir::Kernel kernel = KernelOfText(absl::StrCat("@triton.jit\ndef kernel(sizes, o, G):\n    for g in range(G):\n        n = tl.load(sizes + 3 * g)\n", body),
+                                           "*i32/16 *i32/16 i32", 4);
+    GenerateOptions options;
+    options.promises.no_alias = false;  // the sizes may be what is stored
+    absl::StatusOr<Emitted> emitted = Generate(kernel, *TargetOf("sm_90a"), options);
+    EXPECT_TRUE(emitted.ok()) << emitted.status();
+    return emitted.ok() ? emitted->text : std::string();
+  };
+  const std::string guarded = text_of("        if n > 3:\n            tl.store(o + g + tl.arange(0, 64), n)\n");
+  for (const char* expected : {"if (ahead1 == 8) {", "__shfl_sync(~0u, ahead1_0, ahead1)", "hand_out(", "ahead1 = 8;"}) {
+    EXPECT_NE(guarded.find(expected), std::string::npos) << expected << "\n" << guarded;
+  }
+  EXPECT_EQ(guarded.find("load_scalar_once"), std::string::npos) << guarded;
+  // The mark stands where the store is: within the branch.
+  EXPECT_GT(guarded.rfind("ahead1 = 8;"), guarded.find("if (v")) << guarded;
+  EXPECT_EQ(text_of("        tl.store(o + g + tl.arange(0, 64), n)\n").find("ahead"), std::string::npos);
+  EXPECT_EQ(text_of("        if n > 3:\n            tl.atomic_add(o + g, n)\n").find("ahead"), std::string::npos);
+  EXPECT_EQ(text_of("        if n > 3:\n            tl.store(o + g, tl.load(sizes + g, volatile=True))\n").find("ahead"), std::string::npos);
+  EXPECT_EQ(text_of("        if n > 3:\n            return\n        tl.device_print(\"n\", n)\n").find("ahead"), std::string::npos);
+}
+
 // A kernel set up beside the one before it computes addresses first, and tells the cache of a long row; what may touch memory stands behind the wait.
 TEST(Emit, TheWaitForTheKernelBeforeIsTheFirstToTouchMemory) {
   struct Case { const char* body; const char* first; bool told; };  // `first`: of what touches memory

@@ -231,8 +231,9 @@ struct ToldLater {
   TV_DEV explicit ToldLater(u32 address) : address(address) {}
   TV_DEV void init() const { asm volatile("st.shared.v2.u32 [%0], {%1, %1};" ::"r"(address), "r"(0) : "memory"); }
   // The producer is about to read there,
-  TV_DEV void meet(u64 first, u64 end) {
-    if (first >= high || low >= end) return;
+  TV_DEV void meet(u64 first, u64 end) { meet_if(first < high && low < end); }
+  TV_DEV void meet_if(bool meets) {
+    if (!meets) return;
     Told<1, 1>::wait(address + 4, written);
     fence_async();
     low = ~u64{0};
@@ -240,6 +241,12 @@ struct ToldLater {
   }
   template <class T>
   TV_DEV void meet(const T* p) { meet(reinterpret_cast<u64>(p), reinterpret_cast<u64>(p) + sizeof(T)); }
+  // or its lanes are, those that are `there`,
+  template <class T>
+  TV_DEV void meet_any(bool there, const T* p) {
+    const u64 first = reinterpret_cast<u64>(p);
+    meet_if(__any_sync(~0u, there && first < high && low < first + sizeof(T)));
+  }
   // and has come to a store, of which it will be told so many times.
   TV_DEV void pass(u32 times, u64 first = 0, u64 end = ~u64{0}) {
     __syncwarp();

@@ -73,6 +73,8 @@ absl::Status Printer::PrintRegion(const ir::Region& region, const ir::Op* owner)
   size_t gathered = 0;  // ops up to here have been looked at
   for (size_t i = 0; i < order.size(); ++i) {
     WaitBefore(*order[i]);
+    TILEVM_ASSIGN_OR_RETURN(const bool loaded_ahead, PrintLoadsAhead(*order[i]));
+    if (loaded_ahead) continue;
     if (i >= gathered && IsHandedOut(*order[i])) {
       std::vector<const ir::Op*> loads;
       const size_t first = GatherScalarLoads(order, i, &loads);
@@ -137,6 +139,7 @@ absl::Status Printer::PrintFor(const ir::Op& op) {
   const bool counted = HasRoles() && roles().trips.count(body.args[0]) != 0;
   if (counted) Line("i32 ", iv, "_trip = 0;");
   Line(type, " ", iv, " = ", Name(op.operands[0]), ";");
+  OpenLoadsAhead(op, trips);
   Line("#pragma unroll 1");
   Line("for (", CountType(op), " ", trips, " = trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, "); ", trips, " != 0; --", trips, ", ", iv, " = add(", iv,
        ", static_cast<", type, ">(", step, "))", counted ? absl::StrCat(", ++", iv, "_trip") : "", ") {");
@@ -144,6 +147,7 @@ absl::Status Printer::PrintFor(const ir::Op& op) {
   ++loops_;
   const size_t scope = materialised_.size();
   TILEVM_RETURN_IF_ERROR(PrintRegion(body, &op));
+  ahead_.pop_back();
   EndScope(scope);
   --loops_;
   --depth_;

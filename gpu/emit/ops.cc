@@ -358,7 +358,9 @@ absl::Status Printer::PrintOp(const ir::Op& op, const ir::Op* owner, const ir::R
     case Op::kBroadcast: case Op::kReshape: case Op::kExpandDims: case Op::kPermute: return PrintShape(op);
     case Op::kConvertLayout: return PrintConvert(op);
     case Op::kLoad: return PrintLoad(op);
-    case Op::kStore: return HasRoles() && roles().box_stores.count(&op) != 0 ? PrintBoxStore(op) : PrintStore(op);
+    case Op::kStore:
+      SpoilLoadsAhead();
+      return HasRoles() && roles().box_stores.count(&op) != 0 ? PrintBoxStore(op) : PrintStore(op);
     case Op::kReduce: {
       TILEVM_RETURN_IF_ERROR(PrintReduce(op));
       ForgetWide();

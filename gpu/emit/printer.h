@@ -3,6 +3,7 @@
 #ifndef TILEVM_GPU_EMIT_PRINTER_H_
 #define TILEVM_GPU_EMIT_PRINTER_H_
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <set>
@@ -272,6 +273,20 @@ class Printer {
   bool IsHandedOut(const ir::Op& op) const;
   size_t GatherScalarLoads(std::vector<const ir::Op*>& order, size_t first, std::vector<const ir::Op*>* loads) const;
   void PrintScalarLoads(const std::vector<const ir::Op*>& loads);
+  // scalars_ahead.cc
+  struct LoopAhead {
+    const ir::Op* loop = nullptr;
+    std::vector<const ir::Op*> loads, needed;             // loaded for several iterations at once; what their addresses are made by
+    std::string left, name;
+  };
+  bool MayLoadAhead(const ir::Op& load) const;
+  LoopAhead LoadsAhead(const ir::Op& loop) const;
+  bool IsLoadedAhead(const ir::Op& load) const {
+    return !ahead_.empty() && std::find(ahead_.back().loads.begin(), ahead_.back().loads.end(), &load) != ahead_.back().loads.end();
+  }
+  void OpenLoadsAhead(const ir::Op& loop, const std::string& left);
+  absl::StatusOr<bool> PrintLoadsAhead(const ir::Op& load);
+  void SpoilLoadsAhead();                                 // what has been loaded may be stored to
   // debug.cc
   absl::Status PrintPrint(const ir::Op& op);
   absl::Status PrintAssert(const ir::Op& op);
@@ -329,6 +344,7 @@ class Printer {
   std::string slot_;                                      // variable with the address of the slot that the body reads
   const pipeline::Loop* consumed_ = nullptr;              // loop of a split kernel whose body is printed
   bool guarded_ = false;                                  // the store being printed stands under a condition
+  std::vector<LoopAhead> ahead_;                          // of the loops (`for`, not pipelined) that are being printed
   int loops_ = 0;                                         // around the op that is printed
   // A scalar's line in body_, of the region being printed.
   struct Scalar {

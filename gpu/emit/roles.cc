@@ -234,6 +234,8 @@ absl::Status Printer::PrintProducer(const ir::Region& region) {
   for (const ir::Op& op : region.ops) {
     WaitBeforeMemory(op);
     PrintMakes(op);
+    TILEVM_ASSIGN_OR_RETURN(const bool loaded_ahead, PrintLoadsAhead(op));
+    if (loaded_ahead) continue;
     if (op.results.size() == 1 && roles().produced.count(op.results[0]) != 0) {
       if (ToldLater() && op.op == Op::kLoad && !IsTile(op.results[0])) Line("told.meet(", Name(op.operands[0]), ");");
       TILEVM_RETURN_IF_ERROR(PrintOp(op, nullptr, region));
@@ -244,6 +246,7 @@ absl::Status Printer::PrintProducer(const ir::Region& region) {
     }
     if (roles().told.count(&op) != 0) {
       Flush();
+      SpoilLoadsAhead();
       if (!ToldLater()) {
         Line("told.pass();");
       } else if (const int made = MadeFor(op); made >= 0) {
@@ -418,12 +421,14 @@ absl::Status Printer::PrintProducerFor(const ir::Op& op, const pipeline::Loop* p
   for (size_t i = 0; plan != nullptr && ToldLater() && i < plan->copies.size(); ++i) {
     if (const int made = MadeFor(*def_[plan->copies[i].value]); made >= 0) Line("told.meet(made", made, ".low(), made", made, ".high());");
   }
+  OpenLoadsAhead(op, left);
   Line("#pragma unroll 1");
   Line("for (", CountType(op), " ", left, " = ", differ ? left + "_most" : absl::StrCat("trip_count<", type, ">(", iv, ", ", Name(op.operands[1]), ", ", step, ")"), "; ", left, " != 0; --", left, ", ++", trip, ", ", iv, " = add(", iv,
        ", static_cast<", type, ">(", step, "))) {");
   ++depth_;
   const size_t scope = materialised_.size();
   TILEVM_RETURN_IF_ERROR(PrintProducer(body));
+  ahead_.pop_back();
   if (plan != nullptr) {
     // Ring by ring in the order in which the program reads them.
     std::vector<int> order;

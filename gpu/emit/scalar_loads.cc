@@ -26,7 +26,7 @@ size_t Printer::GatherScalarLoads(std::vector<const ir::Op*>& order, size_t firs
     const ir::Op& op = *order[at];
     const isa::Effect effect = isa::Info(op.op).effect;
     if ((effect != isa::Effect::kPure && effect != isa::Effect::kId && effect != isa::Effect::kReads) || !op.regions.empty() || op.BoolAttr("volatile")) break;
-    if (!IsHandedOut(op)) continue;
+    if (!IsHandedOut(op) || IsLoadedAhead(op)) continue;
     std::set<ir::ValueId> wanted(op.operands.begin(), op.operands.end());
     std::vector<size_t> slice;
     bool may_move = true;
