@@ -179,7 +179,7 @@ int64_t DotCount(const ir::Region& region) {
 
 absl::StatusOr<layout::LayoutKernel> LayOut(const ir::Kernel& given, const Target& target, const GenerateOptions& options) {
   ir::Kernel kernel = Legalize(given, target);
-  if (options.promises.trust_signs) specializer::TrustMinima(&kernel);
+  if (options.promises.trust_signs) specializer::TrustBounds(&kernel);
   kernel = pipeline::CarriedOffsets(std::move(kernel));
   const analysis::Accesses accesses(kernel, {.trust_signs = options.promises.trust_signs});
   const RunAccesses runs(kernel, accesses.facts());

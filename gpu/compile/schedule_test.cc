@@ -406,7 +406,7 @@ def kernel(sizes, addresses, c, BM: tl.constexpr, BN: tl.constexpr, BK: tl.const
   ASSERT_EQ(emitted->slice.maps.size(), 3u);
   EXPECT_TRUE(emitted->slice.checks.empty());
   for (const launch::TensorMap& map : emitted->slice.maps) EXPECT_TRUE(map.made);
-  for (const char* expected : {"MadeMap<2, true> made2", "made0.begin(ring0);", "made2.begin();", "made1.publish();", "made2.take();", "told.meet(made1.low(), made1.high());",
+  for (const char* expected : {"MadeMap<2, true> made2", "made0.begin(ring0);", "made2.begin();", "made1.ready(1);", "made2.take();", "told.meet(made1.low(), made1.high());",
                                "load_box(ring0.address() + 0, made0.map", "made1.load_elements<64, 128>(", "told.pass(2, made2.low(), made2.high());", "store_box(made2.map"}) {
     EXPECT_NE(emitted->text.find(expected), std::string::npos) << expected << "\n" << emitted->text;
   }

@@ -1,8 +1,8 @@
 // Tensor maps that a kernel makes itself, of arrays that it finds in memory (sm_90a; specializer/pipeline/roles.h: made maps).
 //
 // Element type, box and swizzle come with a map that the launcher made of no array. A warp puts address, extents and stride into a copy of it in shared memory
-// (one of two, both made at the start: threads that each read a word of a parameter wait for each other) and sends that to one of two places in global memory,
-// by turns; whoever uses it then takes it in by a fence of its own. Beside the copy in shared memory lies what is in it (a *record*), for those who have to do
+// (one of two, both made at the start: threads that each read a word of a parameter wait for each other) and copies that to one of two places in global memory,
+// by turns, all maps behind one fence; whoever uses it then takes it in by a fence of its own. Beside the copy in shared memory lies what is in it (a *record*), for those who have to do
 // without: where the array is not as a map needs it, elements are copied one by one.
 #pragma once
 #include "device/boxes.cuh"
@@ -82,6 +82,17 @@ TV_DEV void set_maps(const MapFields& mine, u32 lanes) {
     to_shared(mine.record + MapFields::kMap, mine.map);
   }
   __syncwarp();
+  // To their places in global memory, a word by each lane; one fence for all of them.
+  for (u32 i = 0; i < lanes; ++i) {
+    const u32 from = __shfl_sync(~0u, mine.record, i);
+    const u64 to = __shfl_sync(~0u, mine.map, i);
+    u32 word;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(from + 4 * lane_id()) : "memory");
+    if (to != 0) reinterpret_cast<volatile u32*>(to)[lane_id()] = word;
+  }
+  __syncwarp();
+  asm volatile("fence.proxy.tensormap::generic.release.gpu;" ::: "memory");
+  __syncwarp();
 }
 
 // Bytes: of an element. Handed: to the consumers, through a ring of records.
@@ -133,12 +144,6 @@ struct MadeMap {
     mine = {record, fits, base, static_cast<u64>(stride), static_cast<u64>(columns < 0 ? 0 : columns > kMost ? kMost : columns),
             static_cast<u64>(rows < 0 ? 0 : rows > kMost ? kMost : rows), fits ? base : 0,
             fits ? base + static_cast<u64>(rows - 1) * static_cast<u64>(stride) + static_cast<u64>(columns) * Bytes : ~u64{0}, reinterpret_cast<u64>(map)};
-  }
-  TV_DEV void publish() {
-    if (map != nullptr) {
-      asm volatile("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%0], [%1], 128;" ::"l"(__cvta_generic_to_global(map)), "r"(record)
-                   : "memory");
-    }
   }
   TV_DEV void take_in() const {
     if (map != nullptr) asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(map) : "memory");

@@ -94,7 +94,6 @@ void Printer::PrintMakes(const ir::Op& before) {
          ");");
   }
   Line("set_maps(", fields, ", ", maps.size(), ");");
-  for (const pipeline::MadeMap* map : maps) Line(MadeName(*map->access), ".publish();");
   for (size_t lane = 0; lane < maps.size(); ++lane) Line(MadeName(*maps[lane]->access), ".ready(", lane, ");");
 }
 

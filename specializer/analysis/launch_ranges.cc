@@ -183,7 +183,13 @@ class RangeSolver {
         if (judging_ && op.BoolAttr("trusted") && in(0).hi > in(1).lo) trusted_ = false;
         At(result) = {std::min(in(0).lo, in(1).lo), std::min(in(0).hi, in(1).hi)};
         return;
-      case Op::kMaximum: At(result) = {std::max(in(0).lo, in(1).lo), std::max(in(0).hi, in(1).hi)}; return;
+      case Op::kMaximum:
+        if (judging_ && op.BoolAttr("trusted")) {
+          const int64_t apart = op.IntAttr("apart");
+          trusted_ &= apart > 0 ? one * in(1).hi + apart <= Whole(type).hi : in(0).lo >= in(1).hi;
+        }
+        At(result) = {std::max(in(0).lo, in(1).lo), std::max(in(0).hi, in(1).hi)};
+        return;
       case Op::kWhere: At(result) = Join(in(1), in(2)); return;
       case Op::kShr:
         if (in(0).lo >= 0 && in(1).lo >= 0) At(result) = {in(1).hi < 63 ? in(0).lo >> in(1).hi : 0, in(1).lo < 63 ? in(0).hi >> in(1).lo : 0};

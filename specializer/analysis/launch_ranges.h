@@ -34,7 +34,8 @@ class LaunchRanges {
 
   // Every element of the value, in every program. Integers and i1 only.
   Range Of(ir::ValueId id) const { return ranges_[id]; }
-  // No % or // of the kernel has a dividend that may be negative, and no minimum with the attribute "trusted" a second operand below the first.
+  // No % or // of the kernel has a dividend that may be negative, and each minimum and maximum with the attribute "trusted"
+  // is its first operand (specializer/passes/join_loops.cc; "apart": by how much that is above the second, unless it wraps).
   bool SignsAreAsTrusted() const { return signs_as_trusted_; }
 
  private:

@@ -85,7 +85,26 @@ TEST(LaunchRanges, JoinedLoopsBeginWhereTheFirstDid) {
   EXPECT_TRUE(Holds(kernel, {0, 64}, {1, 1, 1}));
   EXPECT_TRUE(Holds(kernel, {3, 64}, {1, 1, 1}));
   EXPECT_FALSE(Holds(kernel, {-1, 64}, {1, 1, 1}));
+  EXPECT_FALSE(Holds(kernel, {5, 64}, {1, 1, 1}));        // the second would end before it begins
   EXPECT_FALSE(Holds(kernel, {1 << 28, 64}, {1, 1, 1}));  // wraps
+}
+// Where the second loop ends a constant behind its beginning, it is enough that this does not wrap.
+TEST(LaunchRanges, JoinedLoopsOnADiagonal) {
+  const ir::Kernel kernel = Kernel(
+      "    sums = tl.zeros([16, 16], tl.float32)\n"
+      "    pid = tl.program_id(0)\n"
+      "    for i in range(0, pid * 16, 16):\n"
+      "        x = tl.full([16, 16], 1.0, tl.float16) * i.to(tl.float16)\n"
+      "        sums += tl.dot(x, x) * 0.5\n"
+      "    for i in range(pid * 16, (pid + 1) * 16, 16):\n"
+      "        x = tl.full([16, 16], 1.0, tl.float16) * i.to(tl.float16)\n"
+      "        sums += tl.maximum(tl.dot(x, x), i)\n"
+      "    tl.store(x_ptr + tl.arange(0, 16)[:, None] + tl.arange(0, 16)[None, :], sums)\n",
+      0);
+  ASSERT_NE(ir::Print(kernel).find("apart = 16"), std::string::npos) << ir::Print(kernel);
+  EXPECT_TRUE(Holds(kernel, {}, {4096, 1, 1}));
+  EXPECT_TRUE(Holds(kernel, {}, {(1 << 27) - 1, 1, 1}));
+  EXPECT_FALSE(Holds(kernel, {}, {1 << 27, 1, 1}));  // the last program's end is 2^31
 }
 
 TEST(LaunchRanges, CarriedValuesThatGrow) {

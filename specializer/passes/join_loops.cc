@@ -4,10 +4,10 @@
 //   for i in [a, b) step s:  x = f(i, c);  y = g1(x, c);  c = h(x, y, c)
 //   for i in [b, e) step s:  x = f(i, c);  y = g2(x, c);  c = h(x, y, c)
 //
-//   for i in [min(a, b), e) step s:  x = f(i, c);  y = i >= b ? g2(x, c) : g1(x, c);  c = h(x, y, c)          ? as an `if`, of which one side runs
+//   for i in [min(a, b), max(b, e)) step s:  x = f(i, c);  y = i >= b ? g2(x, c) : g1(x, c);  c = h(x, y, c)   ? as an `if`, of which one side runs
 //
 // A loop with products that overlap begins and ends with a wait, and takes registers and text of its own: there is one of each then. If b < a the first loop
-// does not run, and the joined one begins at b. b - a has to be a multiple of s, a constant power of two: then wrapped sums are no matter.
+// does not run, if e < b the second. b - a has to be a multiple of s, a constant power of two: then wrapped sums are no matter.
 //
 // What is common to both bodies is found from both ends. *Head*: ops of the second body that compute, of equal operands, what an op of the first computes.
 // *Tail*: backwards from what the loops yield, ops that are alike, with operands that are alike or different. Where ops are different, or two of their operands,
@@ -504,19 +504,30 @@ class Joiner {
       for (size_t i = 0; i < op.operands.size(); ++i) op.operands[i] = rename({op.operands[i], other.operands[i]});
       body.push_back(std::move(op));
     }
-    // The loop: where the first began, unless it did not run.
-    ValueId begin = a_.operands[0];
+    // The loop: from where the first began, unless it did not run, to where the second ended, unless that one did not.
+    ValueId begin = a_.operands[0], end = b_.operands[1];
     const std::optional<int64_t> lo = Constant(begin), hi = Constant(a_.operands[1]);
     if (!lo.has_value() || !hi.has_value() || *lo > *hi) {
       begin = kernel_.NewValue(index);
       before.push_back(Make(Op::kMinimum, begin, {a_.operands[0], a_.operands[1]}, loc));
       before.back().SetAttr("trusted", true);
     }
+    const std::optional<int64_t> last = Constant(end);
+    if (!last.has_value() || !hi.has_value() || *last < *hi) {
+      end = kernel_.NewValue(index);
+      before.push_back(Make(Op::kMaximum, end, {b_.operands[1], a_.operands[1]}, loc));
+      before.back().SetAttr("trusted", true);
+      Linear apart = LinearOf(b_.operands[1]);
+      AddTo(apart, LinearOf(a_.operands[1]), ~uint64_t{0});
+      if (apart.size() == 1 && apart.begin()->first == kNoValue && static_cast<int64_t>(apart.begin()->second) > 0) {
+        before.back().SetAttr("apart", static_cast<int64_t>(apart.begin()->second));
+      }
+    }
     ir::Op joined;
     joined.op = Op::kFor;
     joined.loc = a_.loc;
     joined.attrs = a_.attrs;
-    joined.operands = {begin, b_.operands[1], b_.operands[2]};
+    joined.operands = {begin, end, b_.operands[2]};
     joined.regions.resize(1);
     joined.regions[0].args = {iv};
     ir::Op yield;
@@ -588,7 +599,7 @@ void Trust(ir::Region& region, std::map<ValueId, ValueId>& trusted) {
       if (found != trusted.end()) operand = found->second;
     }
     for (ir::Region& inner : op.regions) Trust(inner, trusted);
-    if (op.op == Op::kMinimum && op.BoolAttr("trusted")) trusted[op.results[0]] = op.operands[0];
+    if ((op.op == Op::kMinimum || op.op == Op::kMaximum) && op.BoolAttr("trusted")) trusted[op.results[0]] = op.operands[0];
     else kept.push_back(std::move(op));
   }
   region.ops = std::move(kept);
@@ -596,7 +607,7 @@ void Trust(ir::Region& region, std::map<ValueId, ValueId>& trusted) {
 
 }  // namespace
 
-void TrustMinima(ir::Kernel* kernel) {
+void TrustBounds(ir::Kernel* kernel) {
   std::map<ValueId, ValueId> trusted;
   Trust(kernel->body, trusted);
 }

@@ -6,9 +6,9 @@
 
 namespace tilevm::specializer {
 
-// A `minimum` with the attribute "trusted" is its first operand: the launcher checks that (analysis/launch_ranges.h: SignsAreAsTrusted). The constant that a
-// joined loop begins with is one again, and programs that go on together begin together.
-void TrustMinima(ir::Kernel* kernel);
+// A `minimum` or `maximum` with the attribute "trusted" is its first operand: the launcher checks that (analysis/launch_ranges.h: SignsAreAsTrusted). The constant
+// that a joined loop begins with is one again, and programs that go on together begin together.
+void TrustBounds(ir::Kernel* kernel);
 
 }  // namespace tilevm::specializer
 

@@ -372,21 +372,23 @@ class JoinTest : public PassTest {
   struct Parts {
     int64_t step = 16, other_step = 16, blocks = 16;
     int64_t other_counter = 0;  // what the second counter begins with, beyond where the second loop does
-    bool used_after = false, other_begin = false, other_product = false;
+    bool used_after = false, other_begin = false, other_product = false, scaled = false;
   };
   std::string Joined(const Parts& parts) {
     zero_ = Tile(Float(0), {16, 16});
     const ValueId half = Tile(Float(0.5), {16, 16});
     const ValueId middle = Like(Op::kMul, {n_, Int(parts.blocks)}), end = Like(Op::kMul, {Like(Op::kAdd, {n_, Int(1)}), Int(parts.blocks)});
-    const std::vector<ValueId> first = Loop(Int(0), middle, parts.step, {zero_, Int(3)}, parts.step, [&](ValueId, ValueId, ValueId counter) {
+    const std::vector<ValueId> first = Loop(Int(0), middle, parts.step, {zero_, Int(3)}, parts.step, [&](ValueId, ValueId sum, ValueId counter) {
+      if (parts.scaled) return Like(Op::kFma, {Product(counter), half, Like(Op::kNeg, {Like(Op::kAbs, {sum})})});
       return Like(Op::kMul, {Product(counter), half});
     });
     const ValueId begin = parts.other_begin ? Like(Op::kAdd, {middle, Int(16)}) : Like(Op::kMul, {Int(parts.blocks), n_});
     const ValueId counter = Like(Op::kAdd, {begin, Int(3 + parts.other_counter)});
-    const std::vector<ValueId> second = Loop(begin, end, parts.other_step, {first[0], counter}, parts.other_step, [&](ValueId i, ValueId, ValueId from) {
+    const std::vector<ValueId> second = Loop(begin, end, parts.other_step, {first[0], counter}, parts.other_step, [&](ValueId i, ValueId sum, ValueId from) {
       const ValueId product = Product(parts.other_product ? i : from);
       const ValueId row = Emit(Op::kSplat, F32({16, 16}), {Emit(Op::kCast, isa::ScalarType(DType::kF32), {i})});
-      return Like(Op::kMaximum, {product, row});
+      const ValueId larger = Like(Op::kMaximum, {product, row});
+      return parts.scaled ? Like(Op::kSub, {larger, Like(Op::kAbs, {sum})}) : larger;
     });
     Use(second[0]);
     if (parts.used_after) Use(first[0]);
@@ -415,29 +417,39 @@ TEST_F(JoinTest, OneLoopWithABranch) {
     %10: i32 = const {value = 3}
     %11: i32 = const {value = 0}
     %12: i32 = minimum %11, %6 {trusted = true}
-    %13: tile<16x16xf32> = for %12, %9, %5, %2
-      body (%i@14: i32, %sum@15: tile<16x16xf32>)
-        %counter@16: i32 = add %10, %i@14
-        %17: f16 = cast %counter@16
-        %18: tile<16x16xf16> = splat %17
-        %19: tile<16x16xf32> = dot %18, %18, %2
-        %20: i1 = ge %i@14, %6
-        %21: tile<16x16xf32> = if %20
+    %13: i32 = maximum %9, %6 {trusted = true, apart = 16}
+    %14: tile<16x16xf32> = for %12, %13, %5, %2
+      body (%i@15: i32, %sum@16: tile<16x16xf32>)
+        %counter@17: i32 = add %10, %i@15
+        %18: f16 = cast %counter@17
+        %19: tile<16x16xf16> = splat %18
+        %20: tile<16x16xf32> = dot %19, %19, %2
+        %21: i1 = ge %i@15, %6
+        %22: tile<16x16xf32> = if %21
           then
-            %22: f32 = cast %i@14
-            %23: tile<16x16xf32> = splat %22
-            %24: tile<16x16xf32> = maximum %19, %23
-            yield %24
-          else
-            %25: tile<16x16xf32> = mul %19, %4
+            %23: f32 = cast %i@15
+            %24: tile<16x16xf32> = splat %23
+            %25: tile<16x16xf32> = maximum %20, %24
             yield %25
-        %26: tile<16x16xf32> = add %sum@15, %21
-        yield %26
-    device_print %13
+          else
+            %26: tile<16x16xf32> = mul %20, %4
+            yield %26
+        %27: tile<16x16xf32> = add %sum@16, %22
+        yield %27
+    device_print %14
     yield
 )");
 }
 
+// What one body multiplies by a scalar and the other does not: the branch chooses the factor, and the value stays in one piece.
+TEST_F(JoinTest, AFactorAgainstNone) {
+  const std::string text = Joined({.scaled = true});
+  EXPECT_EQ(Loops(text), 1) << text;
+  EXPECT_NE(text.find("f32, %"), std::string::npos) << text;  // two results, a scalar and a tile
+  const size_t joined = text.find("if %");
+  EXPECT_NE(text.find("fma ", text.find("yield", text.find("else", joined))), std::string::npos) << text;
+  EXPECT_EQ(text.find("sub "), std::string::npos) << text;
+}
 TEST_F(JoinTest, NotWhatDoesNotFollow) { EXPECT_EQ(Loops(Joined({.other_begin = true})), 2); }
 TEST_F(JoinTest, NotOtherSteps) { EXPECT_EQ(Loops(Joined({.other_step = 32})), 2); }
 TEST_F(JoinTest, NotAfterPartOfAStep) { EXPECT_EQ(Loops(Joined({.blocks = 8})), 2); }
