@@ -15,7 +15,8 @@
 // common, and nothing may be written: in the bodies, and between the loops. What one body multiplies by a scalar (the scale of scores) and the other does not is
 // multiplied by 1 there, so that the branch chooses a factor and not a tile: what comes after stands in one piece, which compilers schedule better.
 //
-// Counters that both loops carry (o = o0; o += d, d a multiple of s) are made of i: o0 - a * (d / s) + i * (d / s), and the same if those are.
+// Counters that both loops carry (o = o0; o += d, d a multiple of s) are made of i: o0 - a * (d / s) + i * (d / s), and the same if those are. Those of block
+// pointers are of 64 bits.
 //
 // Requires: verified IR without dead code, contracted (what is fused in one body and not in the other stays so). Ensures: the same values bit for bit
 // (a NaN may be another NaN).
@@ -89,8 +90,11 @@ class Joiner {
     if (def == nullptr || def->op != Op::kConst || !isa::IsInteger(kernel_.TypeOf(id).elem.dtype)) return std::nullopt;
     return def->IntAttr("value");
   }
-  // A scalar integer as a sum of multiples of other ones, by value; kNoValue: the constant. Modulo 2^64, so that what wraps does no harm.
-  using Linear = std::map<ValueId, uint64_t>;
+  // A scalar integer as a sum of multiples of other ones, by value and whether that was widened to 64 bits; kNoValue: the constant. Modulo 2^64, so that what wraps
+  // does no harm.
+  using Atom = std::pair<ValueId, bool>;
+  using Linear = std::map<Atom, uint64_t>;
+  static Linear ConstantLinear(int64_t value) { return value == 0 ? Linear() : Linear{{{kNoValue, false}, static_cast<uint64_t>(value)}}; }
   static void AddTo(Linear& sum, const Linear& other, uint64_t factor) {
     for (const auto& [id, coefficient] : other) {
       if ((sum[id] += coefficient * factor) == 0) sum.erase(id);
@@ -100,17 +104,28 @@ class Joiner {
     const ir::Op* def = Def(id);
     Linear out;
     if (const std::optional<int64_t> value = Constant(id); value.has_value()) {
-      AddTo(out, {{kNoValue, static_cast<uint64_t>(*value)}}, 1);
+      out = ConstantLinear(*value);
     } else if (def != nullptr && (def->op == Op::kAdd || def->op == Op::kSub)) {
       AddTo(out, LinearOf(def->operands[0]), 1);
       AddTo(out, LinearOf(def->operands[1]), def->op == Op::kAdd ? 1 : ~uint64_t{0});
     } else if (def != nullptr && def->op == Op::kMul && (Constant(def->operands[0]).has_value() || Constant(def->operands[1]).has_value())) {
       const int by = Constant(def->operands[0]).has_value() ? 0 : 1;
       AddTo(out, LinearOf(def->operands[1 - by]), static_cast<uint64_t>(*Constant(def->operands[by])));
+    } else if (def != nullptr && def->op == Op::kCast && Widens(def->operands[0], id)) {
+      out = Widened(def->operands[0]);
     } else {
-      out[id] = 1;
+      out[{id, false}] = 1;
     }
     return out;
+  }
+  bool Widens(ValueId from, ValueId to) const {
+    const isa::Type &narrow = kernel_.TypeOf(from), &wide = kernel_.TypeOf(to);
+    return narrow == isa::ScalarType(isa::DType::kI32) && wide == isa::ScalarType(isa::DType::kI64);
+  }
+  // Sums are not looked into: they may have wrapped.
+  Linear Widened(ValueId id) const {
+    if (const std::optional<int64_t> value = Constant(id); value.has_value()) return ConstantLinear(*value);
+    return {{{id, true}, 1}};
   }
   bool Same(ValueId x, ValueId y) const { return x == y || (kernel_.TypeOf(x) == kernel_.TypeOf(y) && LinearOf(x) == LinearOf(y)); }
 
@@ -138,24 +153,26 @@ class Joiner {
     return true;
   }
 
-  // value = base + iv * scale, in the iv's type.
+  // value = base + iv * scale, in the type of iv, or in 64 bits.
   struct Counter {
     ValueId init = kNoValue, begin = kNoValue;
     int64_t scale = 0;
+    bool wide = false;
   };
   std::optional<Counter> CounterOf(const ir::Op& loop, size_t i) const {
     const ir::Region& body = loop.regions[0];
     const ValueId arg = body.args[1 + i];
     const ir::Op* next = Def(body.ops.back().operands[i]);
-    if (kernel_.TypeOf(arg) != kernel_.TypeOf(body.args[0]) || next == nullptr || next->op != Op::kAdd) return std::nullopt;
+    const bool wide = Widens(body.args[0], arg);
+    if ((!wide && kernel_.TypeOf(arg) != kernel_.TypeOf(body.args[0])) || next == nullptr || next->op != Op::kAdd) return std::nullopt;
     const int by = next->operands[0] == arg ? 1 : 0;
     const std::optional<int64_t> delta = Constant(next->operands[by]);
     if (next->operands[1 - by] != arg || !delta.has_value() || *delta % step_ != 0) return std::nullopt;
-    return Counter{loop.operands[3 + i], loop.operands[0], *delta / step_};
+    return Counter{loop.operands[3 + i], loop.operands[0], *delta / step_, wide};
   }
   Linear BaseOf(const Counter& counter) const {
     Linear base = LinearOf(counter.init);
-    AddTo(base, LinearOf(counter.begin), static_cast<uint64_t>(-counter.scale));
+    AddTo(base, counter.wide ? Widened(counter.begin) : LinearOf(counter.begin), static_cast<uint64_t>(-counter.scale));
     return base;
   }
 
@@ -189,7 +206,7 @@ class Joiner {
       if (in_b == counters_.end()) continue;
       for (size_t j = 0; j < a_.results.size(); ++j) {
         auto in_a = counters_.find(BodyA().args[1 + j]);
-        if (in_a == counters_.end() || in_a->second.scale != in_b->second.scale || BaseOf(in_a->second) != BaseOf(in_b->second)) continue;
+        if (in_a == counters_.end() || in_a->second.scale != in_b->second.scale || in_a->second.wide != in_b->second.wide || BaseOf(in_a->second) != BaseOf(in_b->second)) continue;
         from_a_[in_b->first] = in_a->first;
         if (matched.insert(in_a->first).second) break;
       }
@@ -424,22 +441,25 @@ class Joiner {
     std::map<Pair, ValueId> renamed;  // splits, in the tail
     for (const auto& [arg, counter] : counters_) {
       if (from_a_.count(arg) != 0) continue;
-      ValueId base = counter.init, moved = iv;
-      if (Constant(counter.begin) != 0) {
-        ValueId begin = counter.begin;
-        if (counter.scale != 1) {
-          const ValueId scale = MakeConst(counter.scale, index, loc, before);
-          begin = kernel_.NewValue(index);
-          before.push_back(Make(Op::kMul, begin, {counter.begin, scale}, loc));
+      const isa::Type type = kernel_.TypeOf(arg);
+      const auto scaled = [&](ValueId x, std::vector<ir::Op>& ops) {
+        if (counter.wide) {
+          const ValueId wide = kernel_.NewValue(type);
+          ops.push_back(Make(Op::kCast, wide, {x}, loc));
+          x = wide;
         }
-        base = kernel_.NewValue(index);
+        if (counter.scale == 1) return x;
+        const ValueId scale = MakeConst(counter.scale, type, loc, before), product = kernel_.NewValue(type);
+        ops.push_back(Make(Op::kMul, product, {x, scale}, loc));
+        return product;
+      };
+      ValueId base = counter.init;
+      if (Constant(counter.begin) != 0) {
+        const ValueId begin = scaled(counter.begin, before);
+        base = kernel_.NewValue(type);
         before.push_back(Make(Op::kSub, base, {counter.init, begin}, loc));
       }
-      if (counter.scale != 1) {
-        const ValueId scale = MakeConst(counter.scale, index, loc, before);
-        moved = kernel_.NewValue(index);
-        head.push_back(Make(Op::kMul, moved, {iv, scale}, loc));
-      }
+      const ValueId moved = scaled(iv, head);
       head.push_back(Make(Op::kAdd, arg, {base, moved}, loc));
     }
     // Ops of the first body.
@@ -519,7 +539,7 @@ class Joiner {
       before.back().SetAttr("trusted", true);
       Linear apart = LinearOf(b_.operands[1]);
       AddTo(apart, LinearOf(a_.operands[1]), ~uint64_t{0});
-      if (apart.size() == 1 && apart.begin()->first == kNoValue && static_cast<int64_t>(apart.begin()->second) > 0) {
+      if (apart.size() == 1 && apart.begin()->first.first == kNoValue && static_cast<int64_t>(apart.begin()->second) > 0) {
         before.back().SetAttr("apart", static_cast<int64_t>(apart.begin()->second));
       }
     }
