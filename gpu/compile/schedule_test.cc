@@ -434,6 +434,8 @@ TEST(Emit, ScalarsOfLaterIterationsAreLoadedTogether) {
   EXPECT_EQ(text_of("        tl.store(o + g + tl.arange(0, 64), n)\n").find("ahead"), std::string::npos);
   EXPECT_EQ(text_of("        if n > 3:\n            tl.atomic_add(o + g, n)\n").find("ahead"), std::string::npos);
   EXPECT_EQ(text_of("        if n > 3:\n            tl.store(o + g, tl.load(sizes + g, volatile=True))\n").find("ahead"), std::string::npos);
+  EXPECT_EQ(text_of("        tl.inline_asm_elementwise(\"st.global.u32 [$1], $2; mov.u32 $0, 0;\", \"=r,l,r\", [(sizes + 3 * g + 3).to(tl.int64), n], dtype=tl.int32, "
+                    "is_pure=False, pack=1)\n        if n > 3:\n            tl.store(o + g, n)\n").find("ahead"), std::string::npos);
   EXPECT_EQ(text_of("        if n > 3:\n            return\n        tl.device_print(\"n\", n)\n").find("ahead"), std::string::npos);
 }
 

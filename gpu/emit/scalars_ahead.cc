@@ -22,7 +22,7 @@ constexpr int kAhead = 8;  // iterations
 bool IsPlain(const ir::Region& region) {
   return std::all_of(region.ops.begin(), region.ops.end(), [](const ir::Op& op) {
     const isa::Effect effect = isa::Info(op.op).effect;
-    if (op.op == Op::kExit || (op.op == Op::kLoad && op.BoolAttr("volatile"))) return false;
+    if (op.op == Op::kExit || (op.op == Op::kLoad && op.BoolAttr("volatile")) || (op.op == Op::kInlineAsm && !specializer::IsPure(op))) return false;
     const bool plain = op.op == Op::kStore || effect == isa::Effect::kPure || effect == isa::Effect::kId || effect == isa::Effect::kReads || effect == isa::Effect::kControl;
     return plain && std::all_of(op.regions.begin(), op.regions.end(), [](const ir::Region& inner) { return IsPlain(inner); });
   });

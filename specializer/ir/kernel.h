@@ -18,6 +18,8 @@
 //                 masks and other already broadcast
 //   atomics       attributes "sem" (acquire release acq_rel relaxed), "scope" (gpu cta sys)
 //   cast          attribute "rounding" ("rtne" or "rtz", floats only); result type says the rest
+//   minimum, maximum  attribute "trusted" (bool): a target that checks its launches may take it for its first operand (passes/join_loops.h); "apart": by how much
+//                 that is above the second, unless it wraps
 //   map_elementwise  region(scalars...) ends in yield
 //   device_print  attribute "prefix", "hex"; device_assert attribute "msg"
 #ifndef TILEVM_SPECIALIZER_IR_KERNEL_H_

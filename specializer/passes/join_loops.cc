@@ -133,12 +133,13 @@ class Joiner {
     if (a_.FindAttr("step") != nullptr || b_.FindAttr("step") != nullptr) return false;
     const std::optional<int64_t> step = Constant(a_.operands[2]);
     if (!step.has_value() || *step <= 0 || (*step & (*step - 1)) != 0 || Constant(b_.operands[2]) != step) return false;
+    if (isa::IsUnsigned(kernel_.TypeOf(BodyA().args[0]).elem.dtype)) return false;  // constants are compared as signed numbers
     if (kernel_.TypeOf(BodyA().args[0]) != kernel_.TypeOf(BodyB().args[0]) || !Same(a_.operands[1], b_.operands[0])) return false;
     step_ = *step;
     if (facts_.Of(a_.operands[0]).divisor % step_ != 0 || facts_.Of(a_.operands[1]).divisor % step_ != 0) return false;
     for (const ir::Op* loop : {&a_, &b_}) {
       for (const ir::Op& op : loop->regions[0].ops) {
-        if (op.op != Op::kYield && !OnlyComputes(op)) return false;
+        if (op.op != Op::kYield && (op.results.empty() || !OnlyComputes(op))) return false;
       }
       if (loop->regions[0].ops.back().op != Op::kYield) return false;
     }
@@ -432,6 +433,10 @@ class Joiner {
     return id;
   }
 
+  static bool AnyOf(const ir::Op& op, const std::set<ValueId>& values) {
+    return std::any_of(op.results.begin(), op.results.end(), [&](ValueId id) { return values.count(id) != 0; });
+  }
+
   void Rewrite() {
     const Loc loc = b_.loc;
     const isa::Type index = kernel_.TypeOf(BodyA().args[0]);
@@ -466,13 +471,12 @@ class Joiner {
     std::vector<ir::Op> sides[2];
     for (ir::Op& op : BodyA().ops) {
       if (op.op == Op::kYield) continue;
-      const ValueId result = op.results[0];
-      if (head_.count(result) != 0) head.push_back(op);
-      else if (side_a_.count(result) != 0) sides[0].push_back(op);
-      else if (used_.count(result) != 0) tail.push_back(op);
+      if (AnyOf(op, head_)) head.push_back(op);
+      else if (AnyOf(op, side_a_)) sides[0].push_back(op);
+      else if (AnyOf(op, used_)) tail.push_back(op);
     }
     for (ir::Op& op : BodyB().ops) {
-      if (op.op == Op::kYield || side_b_.count(op.results[0]) == 0) continue;
+      if (op.op == Op::kYield || !AnyOf(op, side_b_)) continue;
       sides[1].push_back(op);
       for (ValueId& operand : sides[1].back().operands) operand = InA(operand);
     }
@@ -634,20 +638,33 @@ void TrustBounds(ir::Kernel* kernel) {
 
 absl::StatusOr<ir::Kernel> JoinLoops(ir::Kernel kernel) {
   if (!AnyPair(kernel.body, [](ir::Region&, size_t, size_t) { return true; })) return kernel;
+  constexpr int kMostFactors = 16;
   // What moved out of the loops is there once.
   TILEVM_ASSIGN_OR_RETURN(ir::Kernel joined, Cse(kernel));
   bool any = false;
-  constexpr int kMostFactors = 16;
-  int factors = 0;
-  while (AnyPair(joined.body, [&](ir::Region& region, size_t first, size_t second) {
-    const Joiner::Outcome outcome = Joiner(&joined, &region, first, second).Run();
-    any |= outcome == Joiner::Outcome::kJoined;
-    return outcome == Joiner::Outcome::kJoined || (outcome == Joiner::Outcome::kChanged && ++factors < kMostFactors);
-  })) {
-    TILEVM_ASSIGN_OR_RETURN(joined, Cse(std::move(joined)));
+  for (int number = 0;;) {  // of the pair; what it would take is done to a copy
+    ir::Kernel attempt = joined;
+    bool found = false;
+    Joiner::Outcome outcome = Joiner::Outcome::kChanged;
+    for (int factors = 0; factors <= kMostFactors && outcome == Joiner::Outcome::kChanged; ++factors) {
+      int at = 0;
+      found = AnyPair(attempt.body, [&](ir::Region& region, size_t first, size_t second) {
+        if (at++ != number) return false;
+        outcome = Joiner(&attempt, &region, first, second).Run();
+        return true;
+      });
+      if (!found) break;
+      TILEVM_ASSIGN_OR_RETURN(attempt, Cse(std::move(attempt)));
+    }
+    if (!found) break;
+    if (outcome != Joiner::Outcome::kJoined) {
+      ++number;
+      continue;
+    }
+    joined = std::move(attempt);
+    any = true;
   }
-  if (!any) return kernel;
-  return Dce(std::move(joined));
+  return any ? Dce(std::move(joined)) : std::move(kernel);
 }
 
 }  // namespace tilevm::specializer
