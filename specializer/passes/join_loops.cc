@@ -42,6 +42,9 @@ using ir::kNoValue;
 using ir::ValueId;
 using isa::Op;
 
+constexpr size_t kMostOps = 2000;  // of a body: they are compared by recursion
+constexpr int kMostDepth = 8;      // of sums that are looked into: a DAG of sums is a tree to it
+
 bool OnlyComputes(const ir::Op& op) { return op.op == Op::kLoad ? !op.BoolAttr("volatile") : IsPure(op); }
 
 bool HasProduct(const ir::Op& loop) {
@@ -100,17 +103,17 @@ class Joiner {
       if ((sum[id] += coefficient * factor) == 0) sum.erase(id);
     }
   }
-  Linear LinearOf(ValueId id) const {
-    const ir::Op* def = Def(id);
+  Linear LinearOf(ValueId id, int depth = kMostDepth) const {
+    const ir::Op* def = depth == 0 ? nullptr : Def(id);
     Linear out;
     if (const std::optional<int64_t> value = Constant(id); value.has_value()) {
       out = ConstantLinear(*value);
     } else if (def != nullptr && (def->op == Op::kAdd || def->op == Op::kSub)) {
-      AddTo(out, LinearOf(def->operands[0]), 1);
-      AddTo(out, LinearOf(def->operands[1]), def->op == Op::kAdd ? 1 : ~uint64_t{0});
+      AddTo(out, LinearOf(def->operands[0], depth - 1), 1);
+      AddTo(out, LinearOf(def->operands[1], depth - 1), def->op == Op::kAdd ? 1 : ~uint64_t{0});
     } else if (def != nullptr && def->op == Op::kMul && (Constant(def->operands[0]).has_value() || Constant(def->operands[1]).has_value())) {
       const int by = Constant(def->operands[0]).has_value() ? 0 : 1;
-      AddTo(out, LinearOf(def->operands[1 - by]), static_cast<uint64_t>(*Constant(def->operands[by])));
+      AddTo(out, LinearOf(def->operands[1 - by], depth - 1), static_cast<uint64_t>(*Constant(def->operands[by])));
     } else if (def != nullptr && def->op == Op::kCast && Widens(def->operands[0], id)) {
       out = Widened(def->operands[0]);
     } else {
@@ -138,6 +141,7 @@ class Joiner {
     step_ = *step;
     if (facts_.Of(a_.operands[0]).divisor % step_ != 0 || facts_.Of(a_.operands[1]).divisor % step_ != 0) return false;
     for (const ir::Op* loop : {&a_, &b_}) {
+      if (loop->regions[0].ops.size() > kMostOps) return false;
       for (const ir::Op& op : loop->regions[0].ops) {
         if (op.op != Op::kYield && (op.results.empty() || !OnlyComputes(op))) return false;
       }
@@ -258,6 +262,10 @@ class Joiner {
 
   bool Alike(const ir::Op& x, const ir::Op& y) const {
     if (!x.regions.empty() || !y.regions.empty() || x.results.size() != 1 || y.results.size() != 1 || x.operands.size() != y.operands.size()) return false;
+    for (size_t i = 0; i < x.operands.size(); ++i) {
+      const bool absent = x.operands[i] == kNoValue;
+      if (absent != (y.operands[i] == kNoValue) || (!absent && kernel_.TypeOf(x.operands[i]) != kernel_.TypeOf(y.operands[i]))) return false;
+    }
     ir::Op other = y;
     other.operands = x.operands;
     return KeyOf(kernel_, x) == KeyOf(kernel_, other);
@@ -578,6 +586,7 @@ class Joiner {
     }
     region_.ops = std::move(out);
   }
+
   ir::Kernel& kernel_;
   ir::Region& region_;
   const size_t first_, second_;
