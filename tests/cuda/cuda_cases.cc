@@ -351,7 +351,7 @@ class Runner {
     const std::string script = std::filesystem::path(options_.folders[0]).parent_path() / "oracle.py";
     const absl::Status status = AskOracle(script, folder, cases, problems);
     std::error_code error;
-    if (status.ok() && !options_.save_answers.empty()) std::filesystem::copy_file(folder + "/oracle.answer", options_.save_answers, error);
+    if (status.ok() && !options_.save_answers.empty()) std::filesystem::copy_file(folder + "/oracle.answer", options_.save_answers, std::filesystem::copy_options::overwrite_existing, error);
     std::filesystem::remove_all(folder);
     if (error) return absl::InternalError(absl::StrCat(options_.save_answers, ": ", error.message()));
     return status;
