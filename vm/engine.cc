@@ -28,6 +28,9 @@ std::shared_ptr<Engine> Engine::Create(EngineOptions options) { return std::shar
 absl::StatusOr<std::shared_ptr<Engine>> Engine::Open(EngineOptions options) {
   absl::string_view name = options.device;
   const bool any = name == "auto";
+  if ((options.gpu_memory.allocate == nullptr) != (options.gpu_memory.release == nullptr)) {
+    return absl::InvalidArgumentError("an allocator of GPU memory has to allocate and to release");
+  }
   if (name == "cpu") return Create(std::move(options));
   GpuOptions gpu;
   if (!any) {
@@ -40,6 +43,7 @@ absl::StatusOr<std::shared_ptr<Engine>> Engine::Open(EngineOptions options) {
   gpu.driver_library = options.driver_library;
   gpu.nvrtc_library = options.nvrtc_library;
   gpu.workspace = options.workspace;
+  gpu.memory = options.gpu_memory;
   gpu.cache.directory = options.cache_directory;
   gpu.cache.lower_layers = options.cache_lower_layers;
   gpu.cache.max_bytes = options.max_cache_bytes;

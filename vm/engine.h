@@ -46,6 +46,7 @@ struct EngineOptions {
   std::string driver_library, nvrtc_library;     // "": the system's
   host::Tuning tuning = host::Tuning::kWhenNeeded;  // of @triton.autotune on a GPU
   bool workspace = true;           // on a GPU: a launch may copy an array to aligned rows in memory of its own first, where tensor maps need that
+  gpu::Allocator gpu_memory;       // where that comes from, and copies of tensors that lie in main memory; empty: cuMemAlloc
   int threads = 0;                 // of one launch; 0: one for each core
   bool checked = false;            // find out-of-bounds accesses, races, uninitialised reads (vm/interp/interp.h)
   bool poison_masked = false;

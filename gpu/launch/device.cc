@@ -1,6 +1,7 @@
 #include "gpu/launch/device.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "gpu/launch/arguments.h"
@@ -43,7 +44,8 @@ DeviceMemory::~DeviceMemory() {
   absl::StatusOr<CuContext> context = device_->context();
   if (!context.ok()) return;
   ScopedContext current(device_->api(), *context);
-  device_->api().MemFree(block_);
+  if (device_->allocator_.release) device_->allocator_.release(reinterpret_cast<void*>(block_));
+  else device_->api().MemFree(block_);
 }
 
 LoadedKernel::~LoadedKernel() {
@@ -66,7 +68,7 @@ absl::StatusOr<std::vector<DeviceProperties>> Device::List(absl::string_view dri
   return out;
 }
 
-absl::StatusOr<std::shared_ptr<Device>> Device::Open(int ordinal, absl::string_view driver_library) {
+absl::StatusOr<std::shared_ptr<Device>> Device::Open(int ordinal, absl::string_view driver_library, Allocator allocator) {
   TILEVM_ASSIGN_OR_RETURN(const Api* api, LoadDriver(driver_library));
   int count = 0;
   TILEVM_DRIVER_CALL(*api, DeviceGetCount, &count);
@@ -75,6 +77,7 @@ absl::StatusOr<std::shared_ptr<Device>> Device::Open(int ordinal, absl::string_v
   }
   auto device = std::shared_ptr<Device>(new Device());
   device->api_ = api;
+  device->allocator_ = std::move(allocator);
   TILEVM_ASSIGN_OR_RETURN(device->properties_, Properties(*api, ordinal));
   device->target_ = TargetOfCapability(device->properties_.major, device->properties_.minor);
   device->context_ = std::async(std::launch::async, [api, ordinal]() -> absl::StatusOr<CuContext> {
@@ -103,7 +106,14 @@ absl::StatusOr<CuContext> Device::context() { return context_.get(); }
 absl::StatusOr<std::unique_ptr<DeviceMemory>> Device::Allocate(int64_t bytes, int64_t residue) {
   TILEVM_CURRENT_CONTEXT();
   CuDevicePtr block = 0;
-  if (CuResult result = api_->MemAlloc(&block, static_cast<size_t>(std::max<int64_t>(bytes, 1) + residue))) {
+  if (allocator_.allocate) {
+    block = reinterpret_cast<CuDevicePtr>(allocator_.allocate(std::max<int64_t>(bytes, 1) + residue));
+    if (block == 0) return absl::ResourceExhaustedError(absl::StrCat("cannot get ", bytes, " bytes of GPU memory from the host's allocator"));
+    if (block % 256 != 0) {
+      allocator_.release(reinterpret_cast<void*>(block));
+      return absl::InvalidArgumentError("the host's allocator gave GPU memory that is not aligned to 256 bytes");
+    }
+  } else if (CuResult result = api_->MemAlloc(&block, static_cast<size_t>(std::max<int64_t>(bytes, 1) + residue))) {
     absl::Status status = api_->Error("cuMemAlloc", result);
     return absl::Status(status.code(), absl::StrCat("cannot get ", bytes, " bytes of GPU memory: ", status.message()));
   }

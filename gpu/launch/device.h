@@ -25,6 +25,13 @@ namespace tilevm::gpu {
 
 class Device;
 
+// Memory of a device from a pool of the host's, in place of cuMemAlloc: both functions or neither. They are called with the device's context current. What uses the
+// memory may still be under way on the stream of a launch when it is released: cuMemFree waits for that, a pool has to order it.
+struct Allocator {
+  std::function<void*(int64_t bytes)> allocate;  // aligned to 256 bytes; null where there is no more
+  std::function<void(void* memory)> release;
+};
+
 // Memory of a device, freed with the object.
 class DeviceMemory {
  public:
@@ -80,7 +87,7 @@ struct DeviceProperties {
 class Device : public std::enable_shared_from_this<Device> {
  public:
   // kFailedPrecondition without a driver and for an ordinal that is not there.
-  static absl::StatusOr<std::shared_ptr<Device>> Open(int ordinal, absl::string_view driver_library = "");
+  static absl::StatusOr<std::shared_ptr<Device>> Open(int ordinal, absl::string_view driver_library = "", Allocator allocator = {});
   // All devices of the machine; nothing stays open.
   static absl::StatusOr<std::vector<DeviceProperties>> List(absl::string_view driver_library = "");
   // The device whose memory the address is; -1 if the driver does not know it (memory of the host).
@@ -92,7 +99,7 @@ class Device : public std::enable_shared_from_this<Device> {
   // The architecture to compile for; an error if there is none for this card.
   const absl::StatusOr<Target>& target() const { return target_; }
 
-  // bytes may be 0. address % 256 is `residue`: a copy of host memory gets the alignment of the original.
+  // From the allocator, if there is one. bytes may be 0. address % 256 is `residue`: a copy of host memory gets the alignment of the original.
   absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(int64_t bytes, int64_t residue = 0);
   absl::Status CopyIn(CuDevicePtr to, const void* from, int64_t bytes);
   absl::Status CopyOut(void* to, CuDevicePtr from, int64_t bytes);
@@ -118,6 +125,7 @@ class Device : public std::enable_shared_from_this<Device> {
   Device() = default;
 
   const Api* api_ = nullptr;
+  Allocator allocator_;
   DeviceProperties properties_;
   absl::StatusOr<Target> target_ = absl::InternalError("not set");
   std::shared_future<absl::StatusOr<CuContext>> context_;

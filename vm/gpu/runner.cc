@@ -596,7 +596,7 @@ gpu::Promises PromisesOf(const host::PreparedRun& run, const analysis::LaunchRan
 }
 
 absl::StatusOr<std::shared_ptr<host::DeviceRunner>> OpenGpu(const GpuOptions& options) {
-  TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<gpu::Device> device, gpu::Device::Open(options.ordinal, options.driver_library));
+  TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<gpu::Device> device, gpu::Device::Open(options.ordinal, options.driver_library, options.memory));
   TILEVM_ASSIGN_OR_RETURN(gpu::Target target, device->target());
   gpu::CompilerOptions compiler;
   compiler.cache = options.cache;

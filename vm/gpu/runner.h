@@ -24,6 +24,7 @@ struct GpuOptions {
   int ordinal = 0;
   std::string driver_library, nvrtc_library;  // "": the system's
   gpu::DiskCacheOptions cache;
+  gpu::Allocator memory;  // empty: the driver's
   bool workspace = true;  // gpu::Promises::workspace
 };
 

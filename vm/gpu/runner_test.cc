@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -608,6 +609,54 @@ TEST_F(RunnerTest, AMisalignedPitchTakesTheOtherVariant) {
   ASSERT_TRUE(mapped.ok()) << program->Format(mapped.status());
   EXPECT_EQ(Control().maps.size(), 3u);
   EXPECT_EQ((*mapped)->SetInteger("am", 100).message().find("with this value"), 0u);
+}
+
+// Copies of host tensors and the workspace come from the host's pool, and go back to it; the driver is asked for none.
+TEST_F(RunnerTest, MemoryFromTheHostsAllocator) {
+  std::map<void*, int64_t> pool;
+  int asked = 0;
+  int64_t limit = int64_t{1} << 30, shift = 0;
+  EngineOptions options = Options();
+  options.gpu_memory.allocate = [&](int64_t bytes) -> void* {
+    ++asked;
+    if (bytes > limit) return nullptr;
+    char* memory = static_cast<char*>(std::aligned_alloc(256, static_cast<size_t>((bytes + 512) / 256 * 256))) + shift;
+    pool[memory] = bytes;
+    return memory;
+  };
+  options.gpu_memory.release = [&](void* memory) {
+    ASSERT_EQ(pool.erase(memory), 1u);
+    std::free(static_cast<char*>(memory) - shift);
+  };
+  std::shared_ptr<Program> program = Load(kMatmul, options);
+  const int before = Control().live_allocations;
+  Control().run = [](const FakeLaunch&) { return 1.0; };
+  alignas(64) static char memory[3][100 * 104 * 2];
+  Control().device_address = 1;
+  const auto prepare = [&] {
+    auto ref = [&](int which) { return TensorRef{memory[which], isa::DType::kF16, {100, 100}}; };
+    return program->Prepare("matmul", "8, 8",
+                            {{"a", ref(0)}, {"b", ref(1)}, {"c", ref(2)}, {"M", 100}, {"N", 99}, {"K", 98}, {"am", 100}, {"bk", 104}, {"cm", 104}, {"B", 64}});
+  };
+  {
+    absl::StatusOr<std::unique_ptr<PreparedLaunch>> launch = prepare();
+    ASSERT_TRUE(launch.ok()) << program->Format(launch.status());
+    EXPECT_EQ(pool.size(), 1u);  // rows of 200 bytes are copied to rows of 208
+    EXPECT_GE(pool.begin()->second, 100 * 208);
+    ASSERT_TRUE((*launch)->Launch().ok());
+  }
+  EXPECT_TRUE(pool.empty());
+  EXPECT_EQ(Control().live_allocations, before);
+  limit = 100;
+  EXPECT_EQ(prepare().status().code(), absl::StatusCode::kResourceExhausted);
+  limit = int64_t{1} << 30;
+  shift = 16;
+  EXPECT_EQ(prepare().status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(pool.empty());
+  EXPECT_GT(asked, 2);
+
+  options.gpu_memory.release = nullptr;
+  EXPECT_EQ(Engine::Open(options).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(RunnerTest, ManyProgramsOfOneWarpShareBlocks) {
