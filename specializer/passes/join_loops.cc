@@ -452,7 +452,9 @@ class Joiner {
     std::vector<ir::Op> before, head, tail;
     // The counters, each a sum of the induction variable.
     std::map<Pair, ValueId> renamed;  // splits, in the tail
-    for (const auto& [arg, counter] : counters_) {
+    for (const auto& entry : counters_) {
+      const ValueId arg = entry.first;
+      const Counter& counter = entry.second;
       if (from_a_.count(arg) != 0) continue;
       const isa::Type type = kernel_.TypeOf(arg);
       const auto scaled = [&](ValueId x, std::vector<ir::Op>& ops) {
