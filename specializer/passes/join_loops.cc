@@ -319,18 +319,18 @@ class Joiner {
       operands.push_back(plain.operands[1]);
       if (plain.op == Op::kSub) {
         operands[2] = kernel_.NewValue(tile);
-        made.push_back(Make(Op::kNeg, operands[2], {plain.operands[1]}, plain.loc));
+        made.push_back(MakeOp(Op::kNeg, operands[2], {plain.operands[1]}, plain.loc));
       }
     }
     operands[factor_->place] = ones;
     operands[1 - factor_->place] = x;
-    made.push_back(Make(factor_->product, factor_->value, operands, plain.loc));
+    made.push_back(MakeOp(factor_->product, factor_->value, operands, plain.loc));
     ops.erase(ops.begin() + static_cast<ptrdiff_t>(at));
     ops.insert(ops.begin() + static_cast<ptrdiff_t>(at), std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
     std::vector<ir::Op> before(2);
-    before[0] = Make(Op::kConst, one, {}, plain.loc);
+    before[0] = MakeOp(Op::kConst, one, {}, plain.loc);
     before[0].SetAttr("value", 1.0);
-    before[1] = Make(Op::kSplat, ones, {one}, plain.loc);
+    before[1] = MakeOp(Op::kSplat, ones, {one}, plain.loc);
     region_.ops.insert(region_.ops.begin() + static_cast<ptrdiff_t>(first_), std::make_move_iterator(before.begin()), std::make_move_iterator(before.end()));
   }
 
@@ -355,7 +355,7 @@ class Joiner {
     }
     if (splits > 1 || tail_.count(of_a) != 0 || tail_of_b_.count(of_b) != 0) return Kind::kSplit;
     tail_[of_a] = of_b;
-    tail_of_b_.insert(of_b);
+    tail_of_b_[of_b] = of_a;
     return kinds_[{of_a, of_b}] = Kind::kTail;
   }
   bool IsTail(const Pair& pair) const {
@@ -387,10 +387,8 @@ class Joiner {
       for (const Pair& split : splits_) {
         moved |= Need(split.first, a_ops_, side_a_, [&](ValueId id) { return head_.count(id) != 0; }, [&](ValueId id) { return tail_.count(id) != 0 ? id : kNoValue; });
         moved |= Need(split.second, b_ops_, side_b_, [&](ValueId id) { return from_a_.count(id) != 0; }, [&](ValueId id) {
-          for (const auto& [of_a, of_b] : tail_) {
-            if (of_b == id) return of_a;
-          }
-          return kNoValue;
+          auto found = tail_of_b_.find(id);
+          return found == tail_of_b_.end() ? kNoValue : found->second;
         });
       }
     }
@@ -425,17 +423,9 @@ class Joiner {
     return common > 0;
   }
 
-  ir::Op Make(Op op, ValueId result, std::vector<ValueId> operands, Loc loc) {
-    ir::Op made;
-    made.op = op;
-    made.operands.assign(operands.begin(), operands.end());
-    made.results = {result};
-    made.loc = loc;
-    return made;
-  }
   ValueId MakeConst(int64_t value, const isa::Type& type, Loc loc, std::vector<ir::Op>& ops) {
     const ValueId id = kernel_.NewValue(type);
-    ir::Op made = Make(Op::kConst, id, {}, loc);
+    ir::Op made = MakeOp(Op::kConst, id, {}, loc);
     made.SetAttr("value", value);
     ops.push_back(std::move(made));
     return id;
@@ -460,22 +450,22 @@ class Joiner {
       const auto scaled = [&](ValueId x, std::vector<ir::Op>& ops) {
         if (counter.wide) {
           const ValueId wide = kernel_.NewValue(type);
-          ops.push_back(Make(Op::kCast, wide, {x}, loc));
+          ops.push_back(MakeOp(Op::kCast, wide, {x}, loc));
           x = wide;
         }
         if (counter.scale == 1) return x;
         const ValueId scale = MakeConst(counter.scale, type, loc, before), product = kernel_.NewValue(type);
-        ops.push_back(Make(Op::kMul, product, {x, scale}, loc));
+        ops.push_back(MakeOp(Op::kMul, product, {x, scale}, loc));
         return product;
       };
       ValueId base = counter.init;
       if (Constant(counter.begin) != 0) {
         const ValueId begin = scaled(counter.begin, before);
         base = kernel_.NewValue(type);
-        before.push_back(Make(Op::kSub, base, {counter.init, begin}, loc));
+        before.push_back(MakeOp(Op::kSub, base, {counter.init, begin}, loc));
       }
       const ValueId moved = scaled(iv, head);
-      head.push_back(Make(Op::kAdd, arg, {base, moved}, loc));
+      head.push_back(MakeOp(Op::kAdd, arg, {base, moved}, loc));
     }
     // Ops of the first body.
     std::vector<ir::Op> sides[2];
@@ -493,7 +483,7 @@ class Joiner {
     std::vector<ir::Op> body = std::move(head);
     if (!splits_.empty()) {
       const ValueId second = kernel_.NewValue(isa::ScalarType(isa::DType::kI1));
-      body.push_back(Make(Op::kGe, second, {iv, a_.operands[1]}, loc));
+      body.push_back(MakeOp(Op::kGe, second, {iv, a_.operands[1]}, loc));
       ir::Op choice;
       choice.op = Op::kIf;
       choice.operands = {second};
@@ -516,7 +506,7 @@ class Joiner {
         renamed[split] = found->second;
         if (!spreads) continue;
         renamed[split] = kernel_.NewValue(kernel_.TypeOf(split.first));
-        spread.push_back(Make(Op::kSplat, renamed[split], {found->second}, loc));
+        spread.push_back(MakeOp(Op::kSplat, renamed[split], {found->second}, loc));
       }
       for (int side : {0, 1}) {
         ir::Op yield;
@@ -543,13 +533,13 @@ class Joiner {
     const std::optional<int64_t> lo = Constant(begin), hi = Constant(a_.operands[1]);
     if (!lo.has_value() || !hi.has_value() || *lo > *hi) {
       begin = kernel_.NewValue(index);
-      before.push_back(Make(Op::kMinimum, begin, {a_.operands[0], a_.operands[1]}, loc));
+      before.push_back(MakeOp(Op::kMinimum, begin, {a_.operands[0], a_.operands[1]}, loc));
       before.back().SetAttr("trusted", true);
     }
     const std::optional<int64_t> last = Constant(end);
     if (!last.has_value() || !hi.has_value() || *last < *hi) {
       end = kernel_.NewValue(index);
-      before.push_back(Make(Op::kMaximum, end, {b_.operands[1], a_.operands[1]}, loc));
+      before.push_back(MakeOp(Op::kMaximum, end, {b_.operands[1], a_.operands[1]}, loc));
       before.back().SetAttr("trusted", true);
       Linear apart = LinearOf(b_.operands[1]);
       AddTo(apart, LinearOf(a_.operands[1]), ~uint64_t{0});
@@ -601,8 +591,8 @@ class Joiner {
   std::map<ValueId, ValueId> from_a_;              // arguments and head of b: the same in a
   std::map<ValueId, const ir::Op*> a_ops_, b_ops_;
   std::set<ValueId> head_;                         // values of a
-  std::map<ValueId, ValueId> tail_;                // values of a: the one of b
-  std::set<ValueId> tail_of_b_, moved_, used_;     // moved: of the tail into the sides; used: of the tail
+  std::map<ValueId, ValueId> tail_, tail_of_b_;    // values of a: the one of b; and the other way
+  std::set<ValueId> moved_, used_;                 // values of a: of the tail into the sides; of the tail
   std::map<Pair, Kind> kinds_;
   std::optional<Factor> factor_;
   std::vector<Pair> roots_, splits_;

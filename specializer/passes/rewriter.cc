@@ -105,6 +105,15 @@ std::string KeyOf(const ir::Kernel& kernel, const ir::Op& op) {
   return key;
 }
 
+ir::Op MakeOp(isa::Op op, ir::ValueId result, absl::Span<const ir::ValueId> operands, Loc loc) {
+  ir::Op made;
+  made.op = op;
+  made.operands.assign(operands.begin(), operands.end());
+  made.results = {result};
+  made.loc = loc;
+  return made;
+}
+
 ir::ValueId EmitCopy(ir::Builder& builder, const ir::Op& like, std::vector<ir::ValueId> operands, isa::Type result) {
   ir::Op copy;
   copy.op = like.op;

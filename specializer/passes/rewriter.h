@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "specializer/ir/builder.h"
 #include "specializer/ir/kernel.h"
 
@@ -58,6 +59,8 @@ bool IsPure(const ir::Op& op);
 bool IsElementwise(isa::Op op);
 // Equal for ops that compute the same of the same operands: the op, its operands, result types and attributes. Without regions.
 std::string KeyOf(const ir::Kernel& kernel, const ir::Op& op);
+// An op with one result, which the caller has made.
+ir::Op MakeOp(isa::Op op, ir::ValueId result, absl::Span<const ir::ValueId> operands, Loc loc);
 // The same op with the same attributes on other operands; emits it and returns its one result.
 ir::ValueId EmitCopy(ir::Builder& builder, const ir::Op& like, std::vector<ir::ValueId> operands, isa::Type result);
 

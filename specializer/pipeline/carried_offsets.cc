@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "specializer/passes/rewriter.h"
+
 namespace tilevm::pipeline {
 namespace {
 
@@ -66,11 +68,7 @@ class Mover {
     return false;
   }
   ir::Op Make(Op op, ValueId result, std::initializer_list<ValueId> operands, Loc loc) {
-    ir::Op made;
-    made.op = op;
-    made.operands.assign(operands.begin(), operands.end());
-    made.results = {result};
-    made.loc = loc;
+    ir::Op made = specializer::MakeOp(op, result, operands, loc);
     known_[result] = {op, {made.operand(0), made.operand(1)}};
     return made;
   }

@@ -259,14 +259,7 @@ class Splitter {
 
   // --- the new kernel ---
 
-  ir::Op Make(Op op, ValueId result, std::initializer_list<ValueId> operands, Loc loc) {
-    ir::Op made;
-    made.op = op;
-    made.operands.assign(operands.begin(), operands.end());
-    made.results = {result};
-    made.loc = loc;
-    return made;
-  }
+  static ir::Op Make(Op op, ValueId result, std::initializer_list<ValueId> operands, Loc loc) { return specializer::MakeOp(op, result, operands, loc); }
   ValueId Number(int64_t value, std::vector<ir::Op>& out, Loc loc) {
     const ValueId id = kernel_.NewValue(isa::ScalarType(isa::DType::kI32));
     ir::Op op = Make(Op::kConst, id, {}, loc);
