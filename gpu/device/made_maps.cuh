@@ -105,8 +105,6 @@ struct MadeMap {
   u32 landed = 0;                   // fills of its slots before the last one was made
   bool held = false;
 
-  enum : u32 { kLow = MapFields::kLow, kHigh = MapFields::kHigh, kBase = MapFields::kBase, kStride = MapFields::kStride, kExtents = MapFields::kExtents, kMap = MapFields::kMap };
-
   TV_DEV MadeMap(u32 records, u32 barriers) : ring(records, barriers), record(records) {}
   // By all threads of the consumers, so many.
   TV_DEV void init(u32 threads) const { ring.init(threads); }
@@ -175,7 +173,7 @@ struct MadeMap {
     give_back();
     barrier_wait(ring.full(), ring.round);
     record = ring.address();
-    map = reinterpret_cast<const TensorMap*>(from_shared(record + kMap));
+    map = reinterpret_cast<const TensorMap*>(from_shared(record + MapFields::kMap));
     if ((threadIdx.x & 127) == 0 && map != nullptr) {
       take_in();
       prefetch_map(map);
@@ -189,14 +187,14 @@ struct MadeMap {
 
   // ---- both ----
 
-  TV_DEV u64 low() const { return from_shared(record + kLow); }
-  TV_DEV u64 high() const { return from_shared(record + kHigh); }
+  TV_DEV u64 low() const { return from_shared(record + MapFields::kLow); }
+  TV_DEV u64 high() const { return from_shared(record + MapFields::kHigh); }
   // Where an element is; null outside of the array.
   TV_DEV T* element(i32 column, i32 row, u32 c, u32 r) const {
-    const u64 extents = from_shared(record + kExtents);
+    const u64 extents = from_shared(record + MapFields::kExtents);
     const i64 x = i64{column} + c, y = i64{row} + r;
     if (x < 0 || y < 0 || x >= static_cast<i64>(extents & 0xffffffff) || y >= static_cast<i64>(extents >> 32)) return nullptr;
-    return reinterpret_cast<T*>(from_shared(record + kBase) + static_cast<u64>(y) * from_shared(record + kStride) + static_cast<u64>(x) * Bytes);
+    return reinterpret_cast<T*>(from_shared(record + MapFields::kBase) + static_cast<u64>(y) * from_shared(record + MapFields::kStride) + static_cast<u64>(x) * Bytes);
   }
   // An element of a box in shared memory: rows of Columns, swizzled.
   template <u32 Columns>

@@ -3,9 +3,11 @@
 //   if (threadIdx.x == 32) made0.copy_model(map0);        at the start
 //   made0.begin(ring0);                                   until no copy goes by the map that lies in its place
 //   made2.begin();                                        of a store: until the consumers have given it back
-//   made0.set(map_places[claim.get()].maps + 0, base, stride, columns, rows);
-//   made0.publish(); made2.publish();
-//   made0.ready(); made2.ready();                         and the consumers: made2.take();
+//   MapFields fields1{};
+//   made0.set(fields1, 0, map_places[claim.get()].maps + 0, base, stride, columns, rows);      a lane of the warp for each map
+//   made2.set(fields1, 1, …);
+//   set_maps(fields1, 2);                                 writes them, and shows them to the copies
+//   made0.ready(0); made2.ready(1);                       and the consumers: made2.take();
 #include <algorithm>
 
 #include "gpu/emit/printer.h"
