@@ -1,8 +1,8 @@
-// Multiply-add contraction, the last pass: a * b + c becomes fma(a, b, c), a * b - c fma(a, b, -c), c - a * b fma(-a, b, c), for f16, bf16, f32 and
+// Multiply-add contraction: a * b + c becomes fma(a, b, c), a * b - c fma(a, b, -c), c - a * b fma(-a, b, c), for f16, bf16, f32 and
 // f64, where the product has no other use. Sees through broadcasts and splats of a product. If both sides are products the left one is taken.
 //
-// Requires: verified IR without dead code. Ensures: no later step, template or compiler option makes or splits a multiply-add, so that both
-// engines round alike.
+// Requires: verified IR without dead code. Ensures: no later step, template or compiler option makes or splits a multiply-add that rounds
+// otherwise (join_loops.cc writes x - y as fma(x, 1, -y)), so that both engines round alike.
 #include "specializer/passes/passes.h"
 #include "specializer/passes/rewriter.h"
 
