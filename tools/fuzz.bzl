@@ -1,5 +1,7 @@
 """fuzz_test: one libFuzzer target that is an ordinary test everywhere else."""
 
+load("//tools:cc.bzl", "cc_test")
+
 def fuzz_test(name, srcs, deps = [], corpus = [], dictionary = None, **kwargs):
     """A program around LLVMFuzzerTestOneInput.
 
@@ -16,7 +18,7 @@ def fuzz_test(name, srcs, deps = [], corpus = [], dictionary = None, **kwargs):
       **kwargs: passed to cc_test.
     """
     data = corpus + ([dictionary] if dictionary else [])
-    native.cc_test(
+    cc_test(
         name = name,
         srcs = srcs,
         args = select({
