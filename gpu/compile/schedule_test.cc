@@ -1,8 +1,13 @@
 // The schedules of the example kernels for targets of different sizes: what runs ahead, in how many slots, and how the dot is done.
+#include <algorithm>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "frontends/triton/compile.h"
 #include "gpu/compile/divide.h"
 #include "gpu/compile/fallback.h"
@@ -407,10 +412,15 @@ def kernel(sizes, addresses, c, BM: tl.constexpr, BN: tl.constexpr, BK: tl.const
   EXPECT_TRUE(emitted->slice.checks.empty());
   for (const launch::TensorMap& map : emitted->slice.maps) EXPECT_TRUE(map.made);
   for (const char* expected : {"MadeMap<2, true> made2", "made0.begin(ring0);", "made2.begin();", "made1.ready(1);", "made2.take();", "told.meet(made1.low(), made1.high());",
+                               "made2.copy_model(map2);", "models_copied();",
                                "load_box(ring0.address() + 0, made0.map", "made1.load_elements<64, 128>(", "told.pass(2, made2.low(), made2.high());", "store_box(made2.map"}) {
     EXPECT_NE(emitted->text.find(expected), std::string::npos) << expected << "\n" << emitted->text;
   }
   EXPECT_EQ(emitted->text.find("copies_started"), std::string::npos);
+  // Sizes and addresses, six in all: the producer looks once at what stores may have written there.
+  std::vector<absl::string_view> looks = absl::StrSplit(emitted->text, "told.meet(");
+  looks.erase(std::remove_if(looks.begin(), looks.end(), [](absl::string_view look) { return look.substr(0, 4) == "made"; }), looks.end());
+  EXPECT_EQ(looks.size(), 2u) << emitted->text;
 }
 
 // A loop that looks for its work in memory asks for eight iterations' sizes at once, unless each iteration stores.
@@ -485,14 +495,14 @@ TEST(Emit, WhatIsComputedBesideOtherWork) {
     const size_t producer = cuda.find("fewer_registers<"), consumer = cuda.find("more_registers<"), wait = cuda.find("wait_for_kernel_before();", producer);
     ASSERT_NE(consumer, std::string::npos) << cuda;
     EXPECT_LT(wait, cuda.find("load_box(")) << cuda;
-    EXPECT_LT(cuda.find("floordiv(", producer), wait) << cuda;
+    EXPECT_LT(cuda.find("divided(", producer), wait) << cuda;
     EXPECT_EQ(cuda.rfind("wait_for_kernel_before();", producer), std::string::npos);
     EXPECT_LT(cuda.find("wait_for_kernel_before();", consumer), cuda.find("for (", consumer)) << cuda;
     if (causal) {
       EXPECT_LT(wait, cuda.find("dealer.next(")) << cuda;
       EXPECT_NE(cuda.find("wait_for_kernel_before(); dealer.tell(programs.count()); dealer.end("), std::string::npos) << cuda;
     } else {
-      EXPECT_GT(cuda.find("floordiv(pid", consumer), cuda.find("multiply(", consumer)) << cuda;
+      EXPECT_GT(cuda.find("divided(pid", consumer), cuda.find("multiply(", consumer)) << cuda;
       EXPECT_LT(cuda.find("boxes_read<0>();", consumer), cuda.find("wgmma_wait<0>();", consumer)) << cuda;
     }
   }

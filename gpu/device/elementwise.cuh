@@ -102,6 +102,17 @@ template <class T> TV_DEV T mod(T x, T y) {
   }
 }
 
+// Both of scalars whose divisor is not known when the kernel is compiled: without a branch, and one division where both are asked for.
+template <class T> struct Divided { T quotient, rest; };
+template <class T> TV_DEV Divided<T> divided(T x, T y) {
+  const bool is_minus_one = is_signed<T> && y == static_cast<T>(-1);
+  const T by = y == 0 || is_minus_one ? T{1} : y, plain = static_cast<T>(x / by);
+  T q;  // a division that the compiler does not take apart again
+  if constexpr (sizeof(T) == 8) asm("mov.b64 %0, %1;" : "=l"(q) : "l"(plain));
+  else asm("mov.b32 %0, %1;" : "=r"(q) : "r"(plain));
+  return {y == 0 ? static_cast<T>(~unsigned_t<T>{0}) : is_minus_one ? neg(x) : q, y == 0 ? x : sub(x, mul(q, by))};
+}
+
 // --- bits; shift counts are unsigned, and the width or more gives 0 (or the sign) ---
 template <class T> TV_DEV T invert(T x) { if constexpr (same<T, bool>) return !x; else return static_cast<T>(~x); }
 template <class T> TV_DEV T bit_and(T x, T y) { return static_cast<T>(x & y); }

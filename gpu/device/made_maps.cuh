@@ -1,7 +1,7 @@
 // Tensor maps that a kernel makes itself, of arrays that it finds in memory (sm_90a; specializer/pipeline/roles.h: made maps).
 //
 // Element type, box and swizzle come with a map that the launcher made of no array. A warp puts address, extents and stride into a copy of it in shared memory
-// (one of two, both made at the start: threads that each read a word of a parameter wait for each other) and copies that to one of two places in global memory,
+// (one of two, both made at the start by warps that do nothing else: parameters that nothing has read yet take a thousand cycles and more) and copies that to one of two places in global memory,
 // by turns, all maps behind one fence; whoever uses it then takes it in by a fence of its own. Beside the copy in shared memory lies what is in it (a *record*), for those who have to do
 // without: where the array is not as a map needs it, elements are copied one by one.
 #pragma once
@@ -15,7 +15,11 @@ constexpr u32 kMapPlaces = 512;
 template <u32 Maps>
 struct alignas(128) MapPlace { TensorMap maps[2 * Maps]; };
 
-// Of a whole warp. Asked for at once, needed when the first map is made.
+// Between the warp that makes the maps and the three beside it, which copy the models.
+constexpr int kModelBarrier = 15;
+TV_DEV void models_copied() { asm volatile("bar.arrive %0, 128;" ::"n"(kModelBarrier) : "memory"); }
+
+// Of a whole warp. Asked for at once, needed when the first map is made, as the models are.
 struct Claim {
   u32* claims;
   u32 place, taken = 0;
@@ -27,6 +31,7 @@ struct Claim {
   }
   TV_DEV u32 get() {
     if (known) return place;
+    asm volatile("bar.sync %0, 128;" ::"n"(kModelBarrier) : "memory");
     if (lane_id() == 0) {
       while (taken != 0) {
         place = (place + 1) % kMapPlaces;
@@ -108,7 +113,7 @@ struct MadeMap {
   TV_DEV MadeMap(u32 records, u32 barriers) : ring(records, barriers), record(records) {}
   // By all threads of the consumers, so many.
   TV_DEV void init(u32 threads) const { ring.init(threads); }
-  // Type, box and swizzle into both records, by one thread at the kernel's start.
+  // Type, box and swizzle into both records, by one thread.
   TV_DEV void copy_model(const TensorMap& model) const {
     const u32* from = reinterpret_cast<const u32*>(&model);
 #pragma unroll
@@ -242,8 +247,8 @@ struct ToldLater {
     low = ~u64{0};
     high = 0;
   }
-  template <class T>
-  TV_DEV void meet(const T* p) { meet(reinterpret_cast<u64>(p), reinterpret_cast<u64>(p) + sizeof(T)); }
+  template <class... T>
+  TV_DEV void meet(const T*... p) { meet_if(((reinterpret_cast<u64>(p) < high && low < reinterpret_cast<u64>(p) + sizeof(T)) || ...)); }
   // or its lanes are, those that are `there`,
   template <class T>
   TV_DEV void meet_any(bool there, const T* p) {

@@ -28,6 +28,15 @@ TV_DEV void wgmma_results(T* acc) {
     else asm volatile("" : "+r"(acc[i]), "+r"(acc[i + 1]), "+r"(acc[i + 2]), "+r"(acc[i + 3]) :: "memory");
   }
 }
+// Sums of a loop that was not gone through. Behind a branch, which the compiler would make a select for each register: twice as many cycles as a store of the tile.
+template <int Count, class T>
+TV_DEV void no_products(T* acc) {
+#pragma unroll
+  for (int i = 0; i < Count; ++i) {
+    if constexpr (same<T, f32>) asm volatile("mov.b32 %0, 0;" : "=f"(acc[i]));
+    else asm volatile("mov.b32 %0, 0;" : "=r"(acc[i]));
+  }
+}
 // Fragments that products under way read are overwritten only after this.
 template <int Count>
 TV_DEV void wgmma_read(const u32* words) {

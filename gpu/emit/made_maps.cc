@@ -1,6 +1,7 @@
 // Tensor maps that the producer makes itself (specializer/pipeline/roles.h: made maps; device/made_maps.cuh has the mechanism):
 //
-//   if (threadIdx.x == 32) made0.copy_model(map0);        at the start
+//   if (threadIdx.x == 288) made0.copy_model(map0);       at the start, by the warps beside the producer's
+//   models_copied();
 //   made0.begin(ring0);                                   until no copy goes by the map that lies in its place
 //   made2.begin();                                        of a store: until the consumers have given it back
 //   MapFields fields1{};
@@ -59,18 +60,25 @@ std::pair<int64_t, int64_t> Printer::MadeExtents(const ir::Op& access) const {
 }
 
 void Printer::DeclareMadeMaps(std::string* init) {
-  int thread = 0;
   for (const pipeline::MadeMap& map : roles().made) {
     const std::string name = MadeName(*map.access);
     const auto [rows, columns] = MadeExtents(*map.access);
-    const int number = maps_[map.access] = options_.boxes->UseMade(*map.access, {columns, rows}, static_cast<int>(columns * isa::StorageBytes(map.box.dtype)));
+    maps_[map.access] = options_.boxes->UseMade(*map.access, {columns, rows}, static_cast<int>(columns * isa::StorageBytes(map.box.dtype)));
     Line("MadeMap<", isa::StorageBytes(map.box.dtype), ", ", map.store ? "true" : "false", "> ", name, "(shared_address() + ", map.offset,
          ", shared_address() + ", map.barriers, ");");
-    thread = (thread + 32) % (128 * (roles().groups + 1));
-    Line("if (threadIdx.x == ", thread, ") ", name, ".copy_model(map", number, ");");
     if (map.store) absl::StrAppend(init, name, ".init(", 128 * roles().groups, "); ");
   }
   absl::StrAppend(&declarations_, "__device__ u32 claims[kMapPlaces];\n__device__ MapPlace<", roles().made.size(), "> map_places[kMapPlaces];\n");
+}
+
+// A thread of the three warps for each.
+void Printer::PrintModels() {
+  const int first = 128 * roles().groups + 32;
+  int warp = 0;
+  for (const pipeline::MadeMap& map : roles().made) {
+    Line("if (threadIdx.x == ", first + 32 * (warp++ % 3), ") ", MadeName(*map.access), ".copy_model(map", maps_[map.access], ");");
+  }
+  Line("models_copied();");
 }
 
 void Printer::PrintMakes(const ir::Op& before) {

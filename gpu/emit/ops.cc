@@ -66,7 +66,11 @@ absl::Status Printer::PrintElementwise(const ir::Op& op) {
   for (ir::ValueId operand : op.operands) {
     if (operand != ir::kNoValue) absl::StrAppend(&args, args.empty() ? "" : ", ", Name(operand));
   }
-  Line(ConstType(TypeOf(result).elem), " ", Name(result), " = ", ElementFunction(op), "(", args, ");");
+  const isa::DType dtype = TypeOf(result).elem.dtype;
+  const bool divides = (op.op == Op::kFloorDiv || op.op == Op::kMod) && isa::IsInteger(dtype) && isa::StorageBytes(dtype) >= 4 &&
+                       (def_[op.operands[1]] == nullptr || def_[op.operands[1]]->op != Op::kConst);
+  Line(ConstType(TypeOf(result).elem), " ", Name(result), " = ", divides ? "divided" : ElementFunction(op), "(", args, ")",
+       !divides ? "" : op.op == Op::kMod ? ".rest" : ".quotient", ";");
   return absl::OkStatus();
 }
 

@@ -400,7 +400,7 @@ absl::Status Printer::PrintPipelinedFor(const ir::Op& op, const pipeline::Loop& 
     Line("wgmma_results<", LayoutOf(sum).register_count(), ">(", Name(sum), ".v);");
   }
   pending_.Join(before);
-  if (fresh >= 0) Line("if (", numbered("none"), ") ", Name(op.results[fresh]), " = splat<", LayoutName(op.results[fresh]), ">(0.0f);");
+  if (fresh >= 0) Line("if (", numbered("none"), ") no_products<", LayoutOf(op.results[fresh]).register_count(), ">(", Name(op.results[fresh]), ".v);");
   return absl::OkStatus();
 }
 

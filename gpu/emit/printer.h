@@ -220,6 +220,7 @@ class Printer {
   void PrintWaitOfNextStore();
 
   // --- made_maps.cc ---
+  void PrintModels();
   int MadeFor(const ir::Op& access) const;                // index into Roles::made; -1
   std::string MadeName(const ir::Op& access) const;
   // Axis (-1: none) and start of each dimension of a box, innermost first.

@@ -119,6 +119,10 @@ absl::Status Printer::PrintRoles() {
     }
     Line("claim.leave();");
     --depth_;
+    Line("} else {");
+    ++depth_;
+    PrintModels();
+    --depth_;
     Line("}");
   }
   if (roles().dealt) {
@@ -231,13 +235,29 @@ void Printer::PrintProducerWait() {
 }
 
 absl::Status Printer::PrintProducer(const ir::Region& region) {
-  for (const ir::Op& op : region.ops) {
+  std::vector<const ir::Op*> order;
+  for (const ir::Op& op : region.ops) order.push_back(&op);
+  size_t gathered = 0;  // ops up to here have been looked at
+  std::vector<const ir::Op*> loads;  // of which the first looks for all at what stores may have written
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (i >= gathered && IsHandedOut(*order[i]) && !IsLoadedAhead(*order[i])) {
+      loads.clear();
+      gathered = i + GatherScalarLoads(order, i, &loads) + loads.size();
+    }
+    const ir::Op& op = *order[i];
     WaitBeforeMemory(op);
     PrintMakes(op);
     TILEVM_ASSIGN_OR_RETURN(const bool loaded_ahead, PrintLoadsAhead(op));
     if (loaded_ahead) continue;
     if (op.results.size() == 1 && roles().produced.count(op.results[0]) != 0) {
-      if (ToldLater() && op.op == Op::kLoad && !IsTile(op.results[0])) Line("told.meet(", Name(op.operands[0]), ");");
+      if (ToldLater() && op.op == Op::kLoad && !IsTile(op.results[0])) {
+        const bool together = std::find(loads.begin(), loads.end(), &op) != loads.end();
+        std::string addresses = together ? "" : Name(op.operands[0]);
+        if (together && &op == loads[0]) {
+          for (const ir::Op* load : loads) absl::StrAppend(&addresses, addresses.empty() ? "" : ", ", Name(load->operands[0]));
+        }
+        if (!addresses.empty()) Line("told.meet(", addresses, ");");
+      }
       TILEVM_RETURN_IF_ERROR(PrintOp(op, nullptr, region));
       continue;
     }
@@ -587,7 +607,7 @@ absl::Status Printer::PrintConsumerFor(const ir::Op& op, const pipeline::Loop& p
     for (int ring : late) release(ring, 0);
   }
   pending_.Join(before);
-  if (fresh >= 0 && !runs) Line("if (", none, ") ", Name(op.results[fresh]), " = splat<", LayoutName(op.results[fresh]), ">(0.0f);");
+  if (fresh >= 0 && !runs) Line("if (", none, ") no_products<", LayoutOf(op.results[fresh]).register_count(), ">(", Name(op.results[fresh]), ".v);");
   return absl::OkStatus();
 }
 

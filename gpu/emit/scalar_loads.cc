@@ -12,6 +12,8 @@ namespace tilevm::gpu {
 using isa::Op;
 
 bool Printer::IsHandedOut(const ir::Op& op) const {
+  // A producer that is one warp has no one to hand anything to: its loads are gathered for the sake of one look at what stores may have written.
+  if (producing_) return ToldLater() && op.op == Op::kLoad && !IsTile(op.results[0]) && !op.BoolAttr("volatile") && roles().produced.count(op.results[0]) != 0;
   if (HasRoles() && (Merged() || roles().skipped.count(&op) != 0)) return false;
   return op.op == Op::kLoad && !IsTile(op.results[0]) && !op.BoolAttr("volatile") && MayChange(op.operands[0]);
 }

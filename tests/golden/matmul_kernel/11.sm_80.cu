@@ -157,18 +157,18 @@ extern "C" __global__ void __launch_bounds__(128) matmul_kernel(f16* a_ptr, f16*
   i32 v18 = 8;
   const i32 num_pid_in_group = mul(v18, num_pid_n);
 #line 31 "f0"
-  const i32 group_id = floordiv(pid, num_pid_in_group);
+  const i32 group_id = divided(pid, num_pid_in_group).quotient;
 #line 32 "f0"
   const i32 first_pid_m = mul(group_id, v18);
 #line 33 "f0"
   const i32 v23 = sub(num_pid_m, first_pid_m);
   const i32 group_size_m = minimum<false>(v23, v18);
 #line 34 "f0"
-  const i32 v26 = mod(pid, group_size_m);
+  const i32 v26 = divided(pid, group_size_m).rest;
   const i32 pid_m = add(first_pid_m, v26);
 #line 35 "f0"
-  const i32 v28 = mod(pid, num_pid_in_group);
-  const i32 pid_n = floordiv(v28, group_size_m);
+  const i32 v28 = divided(pid, num_pid_in_group).rest;
+  const i32 pid_n = divided(v28, group_size_m).quotient;
 #line 37 "f0"
   const i32 v31 = mul(pid_m, v12);
 #line 38 "f0"
