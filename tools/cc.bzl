@@ -1,10 +1,11 @@
 """cc_library, cc_test and cc_binary as everywhere in this tree: how much a file is optimised, and its precompiled headers (tools/prelude.bzl).
 
-Both belong together: a compiler takes a precompiled header only with the options that it was made with. A target with copts of its own has neither.
+Both belong together: a compiler takes a precompiled header only with the options that it was made with. A target with copts of its own has neither,
+unless it says `prelude`: which one, made with the same copts.
 """
 
 # The compiler's time counts more than the program's where a kernel's text is made for a GPU (a millisecond or two), and most in tests.
-_LITTLE = ["gpu/check", "gpu/compile", "gpu/emit", "specializer/layout", "specializer/pipeline", "vm/cli"]
+_LITTLE = ["gpu/check", "gpu/compile", "gpu/emit", "specializer/layout", "specializer/pipeline"]
 
 # What tests spend their time in under sanitizers (.bazelrc: fuzz_quick, where the rest is not optimised).
 _RUN_MOST = ["isa", "vm/interp", "vm/kernels"]
@@ -17,14 +18,28 @@ RUN_MOST_COPTS = select({
     "//conditions:default": [],
 })
 
+# Of programs that parse options: CLI11, which throws, and JSON are headers that take a compiler 15 seconds a file.
+CLI_COPTS = ["-fexceptions"] + select({
+    _QUICK: [],
+    "//conditions:default": ["-O1"],
+})
+
 def _is_in(packages):
     package = native.package_name() + "/"
     return bool([p for p in packages if package.startswith(p + "/")])
 
 def _options(prelude, options):
-    return options + ["-include", "tools/%s.h" % prelude, "-Winvalid-pch", "-Wno-error=invalid-pch"]
+    # The whole path: clang does not look for what is precompiled where it looks for headers.
+    repository = native.repository_name()[1:]
+    folder = "$(BINDIR)/" + ("external/" + repository + "/" if repository else "") + "tools/"
+    return options + ["-include", folder + prelude + ".h", "-Winvalid-pch", "-Wno-error=invalid-pch"]
 
 def _with_prelude(kwargs):
+    if "prelude" in kwargs:
+        prelude = kwargs.pop("prelude")
+        kwargs["copts"] = kwargs["copts"] + _options(prelude, [])
+        kwargs["deps"] = kwargs.get("deps", []) + ["@tilevm//tools:" + prelude]
+        return kwargs
     srcs = kwargs.get("srcs", [])
     files = [src for src in srcs if src.endswith(".cc")]
     tests = [src for src in files if src.endswith("_test.cc")]

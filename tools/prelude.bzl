@@ -41,6 +41,11 @@ def _precompiled_header_impl(ctx):
         inputs = depset([header], transitive = [toolchain.all_files]),
         outputs = [precompiled],
         mnemonic = "PrecompileHeader",
+        # clang writes the header's whole path into what it precompiles, and wants to see it there again: a sandbox's path is gone by then.
+        execution_requirements = {
+            "no-cache": "1",
+            "no-sandbox": "1",
+        },
         progress_message = "Precompiling " + ctx.attr.name + ".h",
     )
     return [

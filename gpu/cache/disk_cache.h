@@ -77,6 +77,7 @@ class DiskCache {
   // Removes the entries last used longest ago until at most max_bytes are left; 0 empties the directory. Returns the bytes freed.
   absl::StatusOr<int64_t> Evict(int64_t max_bytes);
   const std::string& directory() const { return options_.directory; }
+  bool keeps() const { return !options_.directory.empty() || !options_.lower_layers.empty(); }  // else every Get is a miss
 
  private:
   std::string PathOf(const std::string& directory, const CacheKey& key) const;

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gpu/compile/fallback.h"
+#include "gpu/compile/kept_text.h"
 #include "gpu/device/headers.h"
 
 namespace tilevm::gpu {
@@ -111,11 +112,23 @@ absl::StatusOr<std::shared_ptr<const GpuKernel>> Compiler::Compile(const ir::Ker
     nvrtc_us += MicrosSince(begin);
     return out;
   };
-  TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<GpuKernel> out, (BestVariant<std::shared_ptr<GpuKernel>>(kernel, target, options, compile, [](const auto& made) {
+  auto generate = [&](const GenerateOptions& variant) { return GenerateText(kernel, target, variant); };
+  TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<GpuKernel> out, (BestVariant<std::shared_ptr<GpuKernel>>(options, generate, compile, [](const auto& made) {
                             return BadnessOf(made->spill_bytes, made->serialised);
                           })));
   out->generate_us = MicrosSince(start) - nvrtc_us;
   return out;
+}
+
+absl::StatusOr<Emitted> Compiler::GenerateText(const ir::Kernel& kernel, const Target& target, const GenerateOptions& options) {
+  if (!CanBeKept(options) || !cache_.keeps()) return Generate(kernel, target, options);
+  const CacheKey key = TextKey(kernel, target, options);
+  if (std::optional<std::string> entry = cache_.Get(key); entry.has_value()) {
+    if (absl::StatusOr<Emitted> kept = DecodeText(*entry, kernel); kept.ok()) return kept;
+  }
+  absl::StatusOr<Emitted> made = Generate(kernel, target, options);
+  if (made.ok()) cache_.Put(key, EncodeText(*made));
+  return made;
 }
 
 absl::StatusOr<std::shared_ptr<GpuKernel>> Compiler::CompileText(Emitted emitted, const Target& target, bool debug) {

@@ -1,6 +1,6 @@
-// From a specialized kernel to a cubin: generate the text, ask the disk cache, else NVRTC.
+// From a specialized kernel to a cubin: the text, by the disk cache or the generator (kept_text.h), then the cubin, by the disk cache or NVRTC.
 //
-// The key of an entry is SHA-256 over the emitted text without its #line directives, the texts of the device templates, the architecture, the options and
+// The key of a cubin is SHA-256 over the emitted text without its #line directives, the texts of the device templates, the architecture, the options and
 // the release of NVRTC. Paths, dates, the environment and the working directory are in none of these.
 //
 // NVRTC is loaded on a thread of its own as soon as a Compiler is made: it takes some 10 ms that a program with a warm cache need not wait for in turn.
@@ -47,6 +47,8 @@ class Compiler {
   // kUnimplemented for what has no template yet, kResourceExhausted beyond the target's limits, kFailedPrecondition without NVRTC (only when it is
   // needed: a cached cubin is found by the release that made it, so even then its library has to be there). Thread-safe.
   absl::StatusOr<std::shared_ptr<const GpuKernel>> Compile(const ir::Kernel& kernel, const Target& target, const GenerateOptions& options = {});
+  // The first half: what gpu::Generate gives, from the disk if it was made before (kept_text.h).
+  absl::StatusOr<Emitted> GenerateText(const ir::Kernel& kernel, const Target& target, const GenerateOptions& options);
   // The second half: text to cubin. debug adds line information.
   absl::StatusOr<std::shared_ptr<GpuKernel>> CompileText(Emitted emitted, const Target& target, bool debug);
 

@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "gpu/compile/kept_text.h"
 #include "gpu/device/headers.h"
 #include "gpu/nvrtc/nvrtc.h"
 #include "isa/status.h"
@@ -89,6 +90,13 @@ class Run {
         continue;
       }
       ++made;
+      // The disk gives back what it was given.
+      if (emitted->split == nullptr) {
+        const std::string entry = gpu::EncodeText(*emitted);
+        const absl::StatusOr<gpu::Emitted> kept = gpu::DecodeText(entry, *kernel);
+        if (!kept.ok()) Fail(absl::StrCat(arch, " ", one.name, ": kept, ", kept.status().message()));
+        else if (kept->text != emitted->text || gpu::EncodeText(*kept) != entry) Fail(absl::StrCat(arch, " ", one.name, ": does not come back as it was kept"));
+      }
       // What tuning may choose compiles too.
       if (target->number == 90 && absl::StrContains(one.source, "make_tensor_descriptor")) {
         absl::StatusOr<gpu::Emitted> without = EmittedOf(one, *kernel, *target, false);

@@ -403,7 +403,7 @@ class GpuRunner : public host::DeviceRunner {
     const auto start = std::chrono::steady_clock::now();
     gpu::GenerateOptions options;
     options.promises = promises;
-    absl::StatusOr<gpu::Emitted> emitted = gpu::Generate(kernel.kernel, target_, options);
+    absl::StatusOr<gpu::Emitted> emitted = compiler_->GenerateText(kernel.kernel, target_, options);
     variant.impossible = emitted.status();
     TILEVM_RETURN_IF_ERROR(variant.impossible);
     variant.emitted = *std::move(emitted);
