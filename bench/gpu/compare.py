@@ -85,7 +85,7 @@ def tensor_map(fields, address):
     check(cuda.cuTensorMapEncodeTiled(
         ctypes.c_void_p(at), fields["dtype"], rank, ctypes.c_void_p(address + fields["offset"]), (ctypes.c_uint64 * rank)(*fields["extents"]),
         (ctypes.c_uint64 * max(1, rank - 1))(*fields["strides"]), (ctypes.c_uint32 * rank)(*fields["box"]), (ctypes.c_uint32 * rank)(*[1] * rank), 0,
-        fields["swizzle"], 3, 0))
+        fields["swizzle"], 2 if fields["param"] is None else 3, 0))  # promotion: gpu/launch/arguments.cc
     return buffer, at
 
 

@@ -41,7 +41,7 @@ inline constexpr int kPointerAttributeContext = 1, kPointerAttributeDeviceOrdina
 inline constexpr int kTensorMapU8 = 0, kTensorMapU16 = 1, kTensorMapU32 = 2, kTensorMapI32 = 3, kTensorMapU64 = 4, kTensorMapI64 = 5;
 inline constexpr int kTensorMapF16 = 6, kTensorMapF32 = 7, kTensorMapF64 = 8, kTensorMapBf16 = 9;
 inline constexpr int kTensorMapSwizzleNone = 0, kTensorMapSwizzle32 = 1, kTensorMapSwizzle64 = 2, kTensorMapSwizzle128 = 3;
-inline constexpr int kTensorMapPromotion256 = 3, kTensorMapNoInterleave = 0, kTensorMapFillZeros = 0;
+inline constexpr int kTensorMapPromotion128 = 2, kTensorMapPromotion256 = 3, kTensorMapNoInterleave = 0, kTensorMapFillZeros = 0;
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr int kCaptureModeThreadLocal = 1;
 inline constexpr int kOldestDriver = 12000;  // CUDA 12.0: the first with every entry point of api.def
