@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "gpu/compile/fallback.h"
 #include "gpu/compile/kept_text.h"
+#include "gpu/compile/text_entry.h"
 #include "gpu/device/headers.h"
 
 namespace tilevm::gpu {

@@ -5,13 +5,10 @@
 //   cubin key    SHA-256 of the text, the device templates, the architecture, NVRTC's options and release (compiler.h: KeyOf)
 //     -> entry   registers, spilled bytes, cubin
 //
-// The version is a hash of the sources that make the text. An entry is untrusted bytes: what does not fit the kernel is a miss.
+// The version is a hash of the sources that make the text. text_entry.h has the entries.
 #ifndef TILEVM_GPU_COMPILE_KEPT_TEXT_H_
 #define TILEVM_GPU_COMPILE_KEPT_TEXT_H_
 
-#include <string>
-
-#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "gpu/cache/disk_cache.h"
 #include "gpu/compile/generate.h"
@@ -26,10 +23,6 @@ CacheKey TextKey(const ir::Kernel& kernel, const Target& target, const GenerateO
 
 // Whether Generate's answer for these options can be kept: kernels that are split anew bring a kernel of their own.
 inline bool CanBeKept(const GenerateOptions& options) { return options.promises.parts == 1; }
-
-std::string EncodeText(const Emitted& emitted);
-// kDataLoss if the bytes are not an entry, or one that cannot be of this kernel.
-absl::StatusOr<Emitted> DecodeText(absl::string_view bytes, const ir::Kernel& kernel);
 
 }  // namespace tilevm::gpu
 

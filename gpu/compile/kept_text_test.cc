@@ -11,6 +11,7 @@
 
 #include "gpu/compile/compiler.h"
 #include "gpu/compile/passed_kernel.h"
+#include "gpu/compile/text_entry.h"
 
 namespace tilevm::gpu {
 namespace {

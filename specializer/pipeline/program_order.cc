@@ -23,7 +23,7 @@ Trend Both(Trend a, Trend b) {
 
 class Finder {
  public:
-  explicit Finder(const ir::Kernel& kernel) : kernel_(kernel) { Index(kernel.body); }
+  explicit Finder(const ir::Kernel& kernel) { Index(kernel.body); }
 
   ProgramOrder Run() {
     ProgramOrder out;
@@ -90,7 +90,6 @@ class Finder {
     }
   }
 
-  const ir::Kernel& kernel_;
   std::map<ValueId, const ir::Op*> def_;
   std::vector<const ir::Op*> loops_;
   bool waits_ = false;

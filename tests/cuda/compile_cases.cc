@@ -11,7 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "gpu/compile/kept_text.h"
+#include "gpu/compile/text_entry.h"
 #include "gpu/device/headers.h"
 #include "gpu/nvrtc/nvrtc.h"
 #include "isa/status.h"
