@@ -6,9 +6,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <random>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "xxhash.h"
 
 namespace tilevm::gpu {
@@ -17,6 +21,8 @@ namespace {
 constexpr char kMagic[4] = {'T', 'V', 'M', 'C'};
 constexpr uint32_t kVersion = 1;
 constexpr size_t kHeaderBytes = 4 + 4 + 8 + 8 + 32 + 8;
+
+constexpr absl::string_view kTemporary = "tilevm-tmp.";
 
 void AppendInt(std::string& out, uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
@@ -52,7 +58,7 @@ std::optional<std::string> Unwrap(const CacheKey& key, std::string file) {
 
 std::optional<CacheKey> KeyOfPath(absl::string_view path) {
   // .../<2 hex>/<62 hex>
-  if (path.size() < 65 || path[path.size() - 63] != '/') return std::nullopt;
+  if (path.size() < 66 || path[path.size() - 63] != '/' || path[path.size() - 66] != '/') return std::nullopt;
   std::string hex = absl::StrCat(path.substr(path.size() - 65, 2), path.substr(path.size() - 62));
   for (char c : hex) {
     if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) return std::nullopt;
@@ -61,6 +67,16 @@ std::optional<CacheKey> KeyOfPath(absl::string_view path) {
   CacheKey key;
   std::memcpy(key.data(), bytes.data(), key.size());
   return key;
+}
+
+// The name is one that this cache gives: of an entry, its lock or a temporary. What else lies in the directory belongs to someone else.
+bool IsOurs(absl::string_view path) {
+  const absl::string_view entry = absl::StripSuffix(path, ".lock");
+  if (KeyOfPath(entry).has_value()) return true;
+  const std::vector<absl::string_view> parts = absl::StrSplit(path, '/');
+  if (parts.size() < 2) return false;
+  const absl::string_view folder = parts[parts.size() - 2];
+  return folder.size() == 2 && folder.find_first_not_of("0123456789abcdef") == absl::string_view::npos && absl::StartsWith(parts.back(), kTemporary);
 }
 
 }  // namespace
@@ -117,9 +133,10 @@ void DiskCache::Put(const CacheKey& key, absl::string_view bytes) {
   const std::string path = PathOf(options_.directory, key);
   const std::string folder = path.substr(0, path.size() - 63);
   if (absl::Status status = files.MakeDirectories(folder); !status.ok()) return Warn("cannot make the folder", status);
-  // The name is unique among processes and threads; a leftover of a dead process with our number is written over.
+  // The name is unique among threads, processes and machines that share the directory: a number of a process is not.
   static std::atomic<uint64_t> counter{0};
-  const std::string temporary = absl::StrCat(folder, "/tmp.", getpid(), ".", counter.fetch_add(1), ".", KeyHex(key).substr(0, 8));
+  static const uint64_t process = uint64_t{std::random_device()()} << 32 | std::random_device()();
+  const std::string temporary = absl::StrCat(folder, "/", kTemporary, getpid(), ".", absl::Hex(process), ".", counter.fetch_add(1));
   const std::string file = Wrap(key, bytes);
   files.Remove(temporary).IgnoreError();
   absl::Status status = files.Write(temporary, file);
@@ -178,9 +195,10 @@ absl::StatusOr<DiskCache::Statistics> DiskCache::Scan(bool verify) {
 
 absl::StatusOr<int64_t> DiskCache::Evict(int64_t max_bytes) {
   if (options_.directory.empty()) return 0;
-  // Everything in the folder counts here, temporaries of dead processes and locks too, but those go only after an hour or with max_bytes 0.
+  // Temporaries of dead processes and locks count here too, but those go only after an hour or with max_bytes 0.
   absl::StatusOr<std::vector<FileSystem::Entry>> files = options_.file_system->List(options_.directory);
   if (!files.ok()) return files.status();
+  files->erase(std::remove_if(files->begin(), files->end(), [](const FileSystem::Entry& e) { return !IsOurs(e.path); }), files->end());
   std::sort(files->begin(), files->end(), [](const auto& a, const auto& b) { return a.last_use != b.last_use ? a.last_use < b.last_use : a.path < b.path; });
   int64_t total = 0, freed = 0, newest = 0;
   for (const FileSystem::Entry& file : *files) {

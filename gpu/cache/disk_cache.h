@@ -74,7 +74,7 @@ class DiskCache {
   };
   absl::StatusOr<Statistics> Scan(bool verify);  // damaged is counted with verify
   absl::StatusOr<std::vector<FileSystem::Entry>> Entries();
-  // Removes the entries last used longest ago until at most max_bytes are left; 0 empties the directory. Returns the bytes freed.
+  // Removes the entries last used longest ago until at most max_bytes are left; 0: all. Files that this cache did not name stay. Returns the bytes freed.
   absl::StatusOr<int64_t> Evict(int64_t max_bytes);
   const std::string& directory() const { return options_.directory; }
   bool keeps() const { return !options_.directory.empty() || !options_.lower_layers.empty(); }  // else every Get is a miss

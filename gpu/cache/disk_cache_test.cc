@@ -88,6 +88,43 @@ TEST(DiskCache, AnEntryOfAnotherKeyIsAMiss) {
   EXPECT_EQ(cache.Get(Key(1)).has_value() + cache.Get(Key(2)).has_value(), 0);
 }
 
+// A directory with other things in it: whoever names his home as the cache keeps his files.
+TEST(DiskCache, WhatIsNotOfTheCacheStays) {
+  const std::string folder = Folder("shared");
+  auto files = PosixFileSystem();
+  DiskCache cache(At(folder));
+  cache.Put(Key(1), std::string(100, 'x'));
+  const std::string entry = cache.Entries()->front().path;
+  const std::string name = entry.substr(entry.rfind('/') + 1), own = entry.substr(0, entry.rfind('/'));
+  const std::vector<std::string> others = {"/.ssh/id_rsa", "/ab/notes", "/ab/tmp.1.0.00000000", "/docs/" + name, "/xab/" + name, "/docs/tilevm-tmp.1.0.0", "/ab/" + name + ".txt"};
+  for (const std::string& other : others) {
+    ASSERT_TRUE(files->MakeDirectories(folder + other.substr(0, other.rfind('/'))).ok());
+    ASSERT_TRUE(files->Write(folder + other, "mine").ok());
+    struct timespec old[2] = {{1'000'000, 0}, {1'000'000, 0}};
+    ASSERT_EQ(utimensat(AT_FDCWD, (folder + other).c_str(), old, 0), 0);
+  }
+  ASSERT_TRUE(files->Write(own + "/tilevm-tmp.1.0.0", "left by a dead process").ok());
+  ASSERT_TRUE(files->Write(own + "/" + name + ".lock", "").ok());
+  EXPECT_EQ(cache.Scan(false)->entries, 1);
+  EXPECT_EQ(*cache.Evict(1000), 0);
+  EXPECT_TRUE(cache.Get(Key(1)).has_value());
+  EXPECT_GT(*cache.Evict(0), 100);
+  EXPECT_EQ(cache.Get(Key(1)), std::nullopt);
+  EXPECT_FALSE(files->Read(own + "/tilevm-tmp.1.0.0", 100).ok());
+  EXPECT_FALSE(files->Read(own + "/" + name + ".lock", 100).ok());
+  for (const std::string& other : others) EXPECT_EQ(*files->Read(folder + other, 100), "mine") << other;
+}
+
+TEST(DiskCache, AnEntryThatIsAPipeIsAMiss) {
+  const std::string folder = Folder("pipe");
+  DiskCache cache(At(folder));
+  cache.Put(Key(1), "x");
+  const std::string path = cache.Entries()->front().path;
+  ASSERT_EQ(unlink(path.c_str()), 0);
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(DiskCache(At(folder)).Get(Key(1)), std::nullopt);
+}
+
 TEST(DiskCache, LowerLayersAreReadAndNeverWritten) {
   const std::string lower = Folder("lower"), upper = Folder("upper");
   DiskCache(At(lower)).Put(Key(1), "from below");

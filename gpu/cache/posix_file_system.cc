@@ -40,7 +40,7 @@ class Descriptor {
 class Posix : public FileSystem {
  public:
   absl::StatusOr<std::string> Read(const std::string& path, int64_t max_bytes) override {
-    Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (file.get() < 0) return Errno("open", path);
     struct stat info;
     if (fstat(file.get(), &info) != 0) return Errno("stat", path);

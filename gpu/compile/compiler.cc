@@ -125,7 +125,7 @@ absl::StatusOr<Emitted> Compiler::GenerateText(const ir::Kernel& kernel, const T
   if (!CanBeKept(options) || !cache_.keeps()) return Generate(kernel, target, options);
   const CacheKey key = TextKey(kernel, target, options);
   if (std::optional<std::string> entry = cache_.Get(key); entry.has_value()) {
-    if (absl::StatusOr<Emitted> kept = DecodeText(*entry, kernel); kept.ok()) return kept;
+    if (absl::StatusOr<Emitted> kept = DecodeText(*entry, kernel); kept.ok() && kept->smem_bytes <= target.max_smem_per_block) return kept;
   }
   absl::StatusOr<Emitted> made = Generate(kernel, target, options);
   if (made.ok()) cache_.Put(key, EncodeText(*made));

@@ -77,22 +77,18 @@ void Put(ByteWriter& out, const ir::Kernel& kernel) {
     out.Text(value.name);
   }
   Put(out, kernel.body);
-  const ir::Options& o = kernel.options;
-  static_assert(sizeof(ir::Options) == 4 * sizeof(int) + 4, "a new option belongs into the key");
-  for (int number : {o.num_warps, o.num_stages, o.num_ctas, o.maxnreg}) Put(out, number);
-  for (bool flag : {o.debug, o.fast_math}) out.U8(flag);
+  const auto& [num_warps, num_stages, num_ctas, maxnreg, debug, fast_math] = kernel.options;
+  for (int number : {num_warps, num_stages, num_ctas, maxnreg}) Put(out, number);
+  for (bool flag : {debug, fast_math}) out.U8(flag);
   Put(out, kernel.loc);
 }
 
+// Bound by position and in full: a new member does not compile until it is in the key.
 void Put(ByteWriter& out, const GenerateOptions& options) {
-  const Promises& p = options.promises;
-  static_assert(sizeof(Promises) == 16 && sizeof(GenerateOptions) == sizeof(Promises) + 12, "a new option belongs into the key");
-  Put(out, p.parts);
-  Put(out, options.merged);
-  for (bool flag : {p.no_alias, p.trust_signs, p.loops_run, p.tail, p.many, p.boxes, p.turn, p.box_stores, p.workspace, p.made, options.line_directives, options.overlap,
-                    options.wgmma, options.threads, options.few_programs}) {
-    out.U8(flag);
-  }
+  const auto& [promises, line_directives, overlap, wgmma, merged, threads, few_programs] = options;
+  const auto& [no_alias, trust_signs, loops_run, parts, tail, many, boxes, turn, box_stores, workspace, made] = promises;
+  for (int number : {parts, merged}) Put(out, number);
+  for (bool flag : {no_alias, trust_signs, loops_run, tail, many, boxes, turn, box_stores, workspace, made, line_directives, overlap, wgmma, threads, few_programs}) out.U8(flag);
 }
 
 }  // namespace
@@ -101,11 +97,9 @@ CacheKey TextKey(const ir::Kernel& kernel, const Target& target, const GenerateO
   ByteWriter out;
   out.Text("tilevm text 1");
   out.Text(version);
-  out.Text(target.arch);
-  Put(out, target.number);
-  Put(out, target.max_smem_per_block);
-  Put(out, target.max_registers_per_thread);
-  Put(out, target.max_threads_per_block);
+  const auto& [arch, number, max_smem_per_block, max_registers_per_thread, max_threads_per_block] = target;
+  out.Text(arch);
+  for (int64_t limit : {int64_t{number}, max_smem_per_block, int64_t{max_registers_per_thread}, int64_t{max_threads_per_block}}) Put(out, limit);
   Put(out, options);
   Put(out, kernel);
   CacheKey key;

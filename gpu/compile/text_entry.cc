@@ -56,6 +56,7 @@ RecordFormat ReadRecord(ByteReader& in) {
   record.text = std::string(in.Text());
   record.hex = ReadBool(in);
   const size_t operands = in.Count(3, "operands");
+  if (record.kind == RecordFormat::Kind::kAssert && operands != 1) in.Fail("an assert of no condition");
   for (size_t i = 0; i < operands && in.ok(); ++i) record.operands.push_back(ReadType(in));
   record.loc = ReadLoc(in);
   return record;

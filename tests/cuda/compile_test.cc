@@ -1,5 +1,12 @@
-// Every case of the case folders gives CUDA text, and the text compiles: all of them for sm_90a, every 32nd for the oldest target and a newer one.
+// Every case of the case folders gives CUDA text, and the text compiles: all of them for sm_90a, every eighth for the oldest target and a newer one, the examples for
+// every target. tools/full_check compiles all for all.
+#include "gpu/compile/generate.h"
+#include "gpu/compile/target.h"
+#include "gpu/device/headers.h"
+#include "gpu/nvrtc/nvrtc.h"
 #include "gtest/gtest.h"
+#include "specializer/passes/passes.h"
+#include "tests/example_kernels.h"
 #include "tests/cuda/compile_cases.h"
 
 namespace tilevm::tests {
@@ -9,11 +16,39 @@ TEST(CudaText, OfEveryCaseCompiles) {
   CompileOptions options;
   options.folders = {"tests/ops", "tests/kernels", "tests/frontend", "tests/issues", "tests/tiles", "tests/bad"};
   options.sampled_archs = {"sm_80", "sm_100a"};
+  options.sample = 8;
   options.optimise = false;
   const CompileSummary summary = CompileCases(options);
   for (const std::string& failure : summary.failures) ADD_FAILURE() << failure;
   RecordProperty("summary", summary.text);
   if (!summary.skipped.empty()) GTEST_SKIP() << "generated, not compiled: " << summary.skipped;
+}
+
+TEST(CudaText, OfEveryExampleCompilesForEveryTarget) {
+  const auto nvrtc = gpu::Nvrtc::Load();
+  for (const ExampleKernel& example : ExampleKernels()) {
+    const absl::StatusOr<isa::Module> module = CompileExample(example);
+    ASSERT_TRUE(module.ok()) << module.status();
+    absl::StatusOr<ir::Kernel> typed = SpecializeExample(example, *module);
+    ASSERT_TRUE(typed.ok()) << typed.status();
+    const absl::StatusOr<ir::Kernel> kernel = specializer::RunPasses(*std::move(typed));
+    ASSERT_TRUE(kernel.ok()) << kernel.status();
+    for (const gpu::Target& target : gpu::KnownTargets()) {
+      SCOPED_TRACE(std::string(example.kernel) + " " + target.arch);
+      const absl::StatusOr<gpu::Emitted> emitted = gpu::Generate(*kernel, target);
+      ASSERT_TRUE(emitted.ok()) << emitted.status();
+      if (!nvrtc.ok()) continue;
+      gpu::CompileRequest request;
+      request.source = emitted->text;
+      request.headers = gpu::DeviceHeaderTexts();
+      request.arch = target.arch;
+      request.optimise = false;
+      const auto compiled = (*nvrtc)->Compile(request);
+      ASSERT_TRUE(compiled.ok()) << compiled.status();
+      EXPECT_FALSE(compiled->cubin.empty());
+    }
+  }
+  if (!nvrtc.ok()) GTEST_SKIP() << "generated, not compiled: " << nvrtc.status().message();
 }
 
 }  // namespace

@@ -68,8 +68,10 @@ absl::Status PreparedLaunch::SetPointer(absl::string_view name, void* address, i
                                                    "; the launch was prepared for cuda:", device_->properties().ordinal));
   }
   const uint64_t extent = static_cast<uint64_t>(bytes > 0 ? bytes : parameters_[i].bytes);
+  const std::vector<bool>& may_write = kernel_->kernel().emitted.may_write;
   for (size_t k = 0; promises_.no_alias && k < parameters_.size(); ++k) {
     if (k == i || !parameters_[k].type.pointer) continue;
+    if (may_write.size() == parameters_.size() && !may_write[i] && !may_write[k]) continue;  // both are only read
     if (value < values_[k] + static_cast<uint64_t>(parameters_[k].bytes) && values_[k] < value + extent) {
       return absl::InvalidArgumentError(absl::StrCat("parameter ", name, " overlaps ", parameters_[k].name, "; it did not when the launch was prepared"));
     }

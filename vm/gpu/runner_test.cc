@@ -327,6 +327,11 @@ TEST_F(RunnerTest, APreparedLaunch) {
   EXPECT_EQ(memory[48 + 15], 15 + 31);
   EXPECT_NE(message((*launch)->SetPointer("out_ptr", memory + 49)).find("not aligned to 16 bytes"), std::string::npos);
   EXPECT_NE(message((*launch)->SetPointer("out_ptr", memory + 4)).find("overlaps x_ptr"), std::string::npos);
+  // What is only read may be one array.
+  ASSERT_TRUE((*launch)->SetPointer("y_ptr", memory).ok());
+  ASSERT_TRUE((*launch)->Launch().ok());
+  EXPECT_EQ(memory[48 + 15], 15 + 15);
+  ASSERT_TRUE((*launch)->SetPointer("y_ptr", memory + 16).ok());
   EXPECT_NE(message((*launch)->SetPointer("n", memory)).find("parameter n is i32"), std::string::npos);
   EXPECT_NE(message((*launch)->SetPointer("BLOCK", memory)).find("has no parameter 'BLOCK'; it has x_ptr, y_ptr, out_ptr, n"), std::string::npos);
   EXPECT_NE(message((*launch)->SetInteger("n", 17)).find("not divisible by 16"), std::string::npos);
