@@ -280,6 +280,38 @@ absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& t
   return EmitCuda(kernel, emit);
 }
 
+namespace {
+// Of the ops at a place, the one whose operands take most bytes, and those bytes.
+std::pair<const ir::Op*, int64_t> LargestAt(const ir::Kernel& kernel, const ir::Region& region, const Loc& place) {
+  std::pair<const ir::Op*, int64_t> largest{nullptr, 0};
+  const auto take = [&](std::pair<const ir::Op*, int64_t> one) {
+    if (one.second > largest.second) largest = one;
+  };
+  for (const ir::Op& op : region.ops) {
+    for (const ir::Region& inner : op.regions) take(LargestAt(kernel, inner, place));
+    if (!(op.loc == place)) continue;
+    int64_t bytes = 0;
+    for (ir::ValueId operand : op.operands) {
+      if (operand != ir::kNoValue && !kernel.TypeOf(operand).is_scalar()) bytes += kernel.TypeOf(operand).elem_count() * isa::StorageBytes(kernel.TypeOf(operand).elem);
+    }
+    take({&op, bytes});
+  }
+  return largest;
+}
+
+// " (dot of tile<256x512xf16>, tile<512x256xf16>, tile<256x256xf32>)"
+std::string TilesAt(const ir::Kernel& kernel, const Loc& place) {
+  const ir::Op* const op = LargestAt(kernel, kernel.body, place).first;
+  if (op == nullptr) return "";
+  std::string tiles;
+  for (ir::ValueId operand : op->operands) {
+    if (operand == ir::kNoValue || kernel.TypeOf(operand).is_scalar()) continue;
+    absl::StrAppend(&tiles, tiles.empty() ? "" : ", ", isa::ToString(kernel.TypeOf(operand)));
+  }
+  return absl::StrCat(" (", isa::Mnemonic(op->op), " of ", tiles, ")");
+}
+}  // namespace
+
 absl::StatusOr<Emitted> Generate(const ir::Kernel& kernel, const Target& target, const GenerateOptions& options) {
   if (options.promises.parts > 1) {
     const bool tail = options.promises.tail;
@@ -305,7 +337,7 @@ absl::StatusOr<Emitted> Generate(const ir::Kernel& kernel, const Target& target,
     while (scratch > smaller * room) smaller *= 2;
     const std::string buffers = emitted.smem_buffers == 0 ? "" : absl::StrCat(" (", emitted.smem_buffers, " of them for the buffers of a pipelined loop)");
     return ErrorAt(emitted.smem_loc.known() ? emitted.smem_loc : kernel.loc, absl::StatusCode::kResourceExhausted, "kernel ", kernel.name, " needs ", emitted.smem_bytes,
-                   " bytes of shared memory for this", buffers, "; ", target.arch, " has ", target.max_smem_per_block, " for a block: a tile ", smaller,
+                   " bytes of shared memory for this", TilesAt(laid_out.kernel, emitted.smem_loc), buffers, "; ", target.arch, " has ", target.max_smem_per_block, " for a block: a tile ", smaller,
                    " times smaller fits");
   }
   return emitted;
