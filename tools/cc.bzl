@@ -61,6 +61,16 @@ def _with_prelude(kwargs):
     })
     return kwargs
 
+def generator_sources():
+    """All that the text of a kernel is made by in this package: //gpu/compile:generator_version."""
+    native.filegroup(
+        name = "generator_sources",
+        srcs = native.glob(
+            ["*.cc", "*.h", "*.def"],
+            exclude = ["*_test.cc", "*_fuzz.cc"],
+        ),
+    )
+
 def cc_library(**kwargs):
     native.cc_library(**_with_prelude(kwargs))
 

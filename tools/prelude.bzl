@@ -18,7 +18,12 @@ def _precompiled_header_impl(ctx):
     # A copy: the compiler looks for what is precompiled beside the header.
     header = ctx.actions.declare_file(ctx.attr.name + ".h")
     precompiled = ctx.actions.declare_file(ctx.attr.name + ".h.gch")
-    ctx.actions.expand_template(template = ctx.file.header, output = header, substitutions = {})
+    ctx.actions.run_shell(
+        command = 'cat "$1" > "$2" && shift && to=$1 && shift && for name; do echo "#include <$name>"; done >> "$to"',
+        arguments = [ctx.file.header.path, header.path] + ctx.attr.more,
+        inputs = [ctx.file.header],
+        outputs = [header],
+    )
 
     # Byte for byte the options of the files that will include it, or the compiler does not take it.
     variables = cc_common.create_compile_variables(
@@ -58,6 +63,7 @@ precompiled_header = rule(
     doc = "A header to be included first, by `-include PACKAGE/NAME.h` in the targets that depend on it.",
     attrs = {
         "header": attr.label(mandatory = True, allow_single_file = [".h"], doc = "What is compiled; under another name than NAME.h."),
+        "more": attr.string_list(doc = "Headers that are included behind what `header` includes."),
         "copts": attr.string_list(doc = "Of the files that include it."),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
     },

@@ -28,7 +28,7 @@ TV_DEV void wgmma_results(T* acc) {
     else asm volatile("" : "+r"(acc[i]), "+r"(acc[i + 1]), "+r"(acc[i + 2]), "+r"(acc[i + 3]) :: "memory");
   }
 }
-// Sums of a loop that was not gone through. Behind a branch, which the compiler would make a select for each register: twice as many cycles as a store of the tile.
+// Sums of a loop that was not gone through. Behind a branch, which the compiler would make a select for each register (some 300 cycles for a tile of 128 x 256).
 template <int Count, class T>
 TV_DEV void no_products(T* acc) {
 #pragma unroll
