@@ -4,8 +4,9 @@ Both belong together: a compiler takes a precompiled header only with the option
 unless it says `prelude`: which one, made with the same copts.
 """
 
-# The compiler's time counts more than the program's where a kernel's text is made for a GPU (a millisecond or two), and most in tests.
-_LITTLE = ["gpu/check", "gpu/compile", "gpu/emit", "specializer/layout", "specializer/pipeline"]
+# The compiler's time counts more than the program's where a kernel is specialized and its text is made (milliseconds), where Python is run beside kernels,
+# and most in tests.
+_LITTLE = ["gpu/check", "gpu/compile", "gpu/emit", "specializer/layout", "specializer/partial_eval", "specializer/pipeline", "vm/host"]
 
 # What tests spend their time in under sanitizers (.bazelrc: fuzz_quick, where the rest is not optimised).
 _RUN_MOST = ["isa", "vm/interp", "vm/kernels"]

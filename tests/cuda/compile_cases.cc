@@ -40,10 +40,7 @@ class Run {
       return std::move(summary_);
     }
     double start = Seconds();
-    std::vector<std::pair<std::string, size_t>> archs;  // with the step
-    for (const std::string& arch : options_.archs) archs.emplace_back(arch, 1);
-    for (const std::string& arch : options_.sampled_archs) archs.emplace_back(arch, static_cast<size_t>(std::max(1, options_.sample)));
-    for (const auto& [arch, step] : archs) Generate(*cases, arch);
+    for (const std::string& arch : options_.archs) Generate(*cases, arch);
     Say(absl::StrFormat("generated in %.1f s", Seconds() - start));
     if (options_.show) return std::move(summary_);
     auto nvrtc = gpu::Nvrtc::Load();
@@ -53,7 +50,7 @@ class Run {
     }
     start = Seconds();
     size_t count = 0;
-    for (const auto& [arch, step] : archs) count += Compile(**nvrtc, arch, step);
+    for (const std::string& arch : options_.archs) count += Compile(**nvrtc, arch);
     Say(absl::StrFormat("compiled %d texts in %.1f s", static_cast<int>(count), Seconds() - start));
     return std::move(summary_);
   }
@@ -134,9 +131,9 @@ class Run {
     for (const auto& [seconds, text] : times) Say(absl::StrFormat("%8.1f ms  %s", 1e3 * seconds, text->example));
   }
 
-  size_t Compile(const gpu::Nvrtc& nvrtc, const std::string& arch, size_t step) {
+  size_t Compile(const gpu::Nvrtc& nvrtc, const std::string& arch) {
     std::vector<const Text*> texts;
-    for (size_t i = 0; i < texts_[arch].size(); i += step) texts.push_back(&texts_[arch][i]);
+    for (const Text& text : texts_[arch]) texts.push_back(&text);
     if (options_.profile) {
       Profile(nvrtc, arch, texts);
       return texts.size();

@@ -8,22 +8,20 @@
 namespace tilevm::tests {
 
 struct CompileOptions {
-  std::vector<std::string> archs = {"sm_90a"};  // for these every text
-  std::vector<std::string> sampled_archs;       // for these every `sample`th
-  int sample = 32;
-  std::vector<std::string> folders;             // of case files
+  std::vector<std::string> archs = {"sm_90a"};
+  std::vector<std::string> folders;  // of case files
   int warps = 4;
-  int threads = 0;                              // 0: one for each core
+  int threads = 0;                   // 0: one for each core
   bool optimise = true;
-  bool profile = false;                         // one text at a time, with the time that each takes
-  std::string only;                             // cases whose name holds it
-  bool show = false;                            // print layouts and texts instead of compiling
+  bool profile = false;              // one text at a time, with the time that each takes
+  std::string only;                  // cases whose name holds it
+  bool show = false;                 // print layouts and texts instead of compiling
 };
 
 struct CompileSummary {
-  std::vector<std::string> failures;            // "sm_90a sort/up/i8: ..."
-  std::string skipped;                          // why nothing was compiled; "" if it was
-  std::string text;                             // lines of counts and times
+  std::vector<std::string> failures;  // "sm_90a sort/up/i8: ..."
+  std::string skipped;                // why nothing was compiled; "" if it was
+  std::string text;                   // lines of counts and times
 };
 
 CompileSummary CompileCases(const CompileOptions& options);
