@@ -423,6 +423,44 @@ def kernel(sizes, addresses, c, BM: tl.constexpr, BN: tl.constexpr, BK: tl.const
   EXPECT_EQ(looks.size(), 2u) << emitted->text;
 }
 
+constexpr absl::string_view kGroupedLoop = R"(@triton.jit
+def kernel(sizes, addresses, count, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    for g in range(count):
+        m = tl.load(sizes + 3 * g)
+        n = tl.load(sizes + 3 * g + 1)
+        k = tl.load(sizes + 3 * g + 2)
+        a = tl.make_tensor_descriptor(tl.load(addresses + 3 * g).to(tl.pointer_type(tl.float16)), shape=[m, k], strides=[k, 1], block_shape=[BM, BK])
+        b = tl.make_tensor_descriptor(tl.load(addresses + 3 * g + 1).to(tl.pointer_type(tl.float16)), shape=[n, k], strides=[k, 1], block_shape=[BN, BK])
+        to = tl.make_tensor_descriptor(tl.load(addresses + 3 * g + 2).to(tl.pointer_type(tl.float16)), shape=[m, n], strides=[n, 1], block_shape=[BM, BN])
+        acc = tl.zeros([BM, BN], tl.float32)
+        for i in range(0, k, BK):
+            acc += tl.dot(a.load([0, i]), b.load([0, i]).T)
+        to.store([0, 0], acc.to(tl.float16))
+)";
+
+// In a loop over programs that find their arrays in memory: what a store waits for stands beside the last product, and each panel is on its way while the next one is
+// cast and written. At the end nothing is told to a producer that asks no more.
+TEST(Emit, PanelsOfAStoreLeaveOneByOne) {
+  const ir::Kernel kernel = KernelOfText(kGroupedLoop, "*i32/16 *i64/16 i32 =128 =256 =64", 8);
+  const absl::StatusOr<Emitted> emitted = Generate(kernel, *TargetOf("sm_90a"));
+  ASSERT_TRUE(emitted.ok()) << emitted.status();
+  const std::string& cuda = emitted->text;
+  size_t at = cuda.find("more_registers<");
+  for (const char* expected : {"told.before();", "boxes_written();", "barrier();", "wgmma_wait<0>();", "r < 32; r += 2", "store_matrices(", "fence_shared();", "group_barrier();",
+                               "store_box(made2.map", "r = 32; r < 64; r += 2", "store_matrices(", "store_box(made2.map", "r = 96; r < 128; r += 2", "store_box(made2.map",
+                               "boxes_commit();", "made2.store_elements<64, 64>(", "told.after_boxes(", "told.end();", "made2.give_back();"}) {
+    const size_t next = cuda.find(expected, at);
+    ASSERT_NE(next, std::string::npos) << expected << "\n" << cuda;
+    at = next;
+  }
+  EXPECT_LT(cuda.find("told.over();"), cuda.find("made2.end();"));
+  EXPECT_EQ(std::vector<std::string>(absl::StrSplit(cuda, "told.before();")).size(), 2u) << cuda;
+  // A buffer for each panel is too much for three slots of 64 KB: two go by turns.
+  const absl::StatusOr<Emitted> long_steps = Generate(KernelOfText(kGroupedLoop, "*i32/16 *i64/16 i32 =128 =256 =128", 8), *TargetOf("sm_90a"));
+  ASSERT_TRUE(long_steps.ok()) << long_steps.status();
+  EXPECT_NE(long_steps->text.find("boxes_read<1>();"), std::string::npos) << long_steps->text;
+}
+
 // A loop that looks for its work in memory asks for eight iterations' sizes at once, unless each iteration stores.
 TEST(Emit, ScalarsOfLaterIterationsAreLoadedTogether) {
   const auto text_of = [](absl::string_view body) {

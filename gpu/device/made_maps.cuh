@@ -169,7 +169,7 @@ struct MadeMap {
 
   TV_DEV void give_back() {
     if (!held) return;
-    if ((threadIdx.x & 127) == 0) boxes_written();
+    if ((threadIdx.x & 127) == 0) boxes_read<0>();  // a copy that has read its box has read its map
     barrier_arrive(ring.empty());
     ring.advance();
     held = false;
@@ -233,6 +233,7 @@ struct MadeMap {
 // As Told, for a producer that is one warp and waits late: it remembers between which addresses the stores that it has passed may write, and waits for them only
 // if it is about to read there. The consumers say that their boxes are stored when they would otherwise wait for the producer, or at their next store.
 struct ToldLater {
+  static constexpr u32 kOver = 1u << 30;  // beyond any number of stores
   u32 address, read = 0, written = 0;
   u64 low = ~u64{0}, high = 0;
   bool open = false;
@@ -263,6 +264,11 @@ struct ToldLater {
     low = low < first ? low : first;
     high = high > end ? high : end;
   }
+  // It will not wait again.
+  TV_DEV void over() const {
+    __syncwarp();
+    if (lane_id() == 0) asm volatile("red.release.cta.shared::cta.add.u32 [%0], %1;" ::"r"(address), "r"(kOver) : "memory");
+  }
   // A consumer's side: before a store, after one by each warp, after one of boxes by those who copy them.
   TV_DEV void before() {
     tell();
@@ -282,6 +288,12 @@ struct ToldLater {
   }
   TV_DEV void tell_unless(bool goes_on) {
     if (!goes_on) tell();
+  }
+  // Nothing follows: to a producer that asks no more nothing is told, and boxes are known to be read before they are known to be stored.
+  TV_DEV void end() {
+    u32 now;
+    asm volatile("ld.acquire.cta.shared::cta.u32 %0, [%1];" : "=r"(now) : "r"(address) : "memory");
+    if (now < kOver) tell();
   }
 };
 

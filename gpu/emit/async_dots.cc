@@ -211,7 +211,7 @@ absl::Status Printer::PrintDelayedFor(const ir::Op& op, const pipeline::Loop& pl
   // slot is refilled earlier. With more of them, or no turns, it would be waited for too early.
   if (narrows && turns && roles().groups == 2) {
     const int64_t quarter = LayoutOf(cast->operands[0]).register_count() / 4;
-    interlude_ = {cast->operands[0], quarter, [&wait_behind, quarter] { wait_behind(quarter); }};
+    interlude_ = {cast->operands[0], quarter, 1, [&wait_behind, quarter] { wait_behind(quarter); }};
   }
   // The body between the dots.
   const std::set<ir::ValueId> late(delay.late.begin(), delay.late.end()), packing(delay.packing.begin(), delay.packing.end());

@@ -7,7 +7,7 @@ namespace tilevm::gpu {
 
 using isa::Op;
 
-// Panels that fit the buffers go out together.
+// Panels that fit the buffers wait for nothing.
 bool Printer::StoresAtOnce(const ir::Op& store) const { return roles().box_stores.at(&store).panels <= roles().store_buffers; }
 
 Printer::StoreAreas Printer::StoreAreasOf(const ir::Op& store) const {
@@ -34,6 +34,7 @@ Printer::StoreAreas Printer::StoreAreasOf(const ir::Op& store) const {
 // written the same place.
 void Printer::PrintStoreWait(const ir::Op& store) {
   const StoreAreas areas = StoreAreasOf(store);
+  if (MadeFor(store) >= 0 && HasPlainAccesses(kernel().body)) Line("fence_async();");
   if (loops_ > 0) Line("if ((threadIdx.x & 127) == 0) boxes_written();");
   else Line("if ((threadIdx.x & 127) == 0) boxes_read<", StoresAtOnce(store) || areas.two ? 0 : 1, ">();");
   // What another group's boxes wrote in an iteration before, too.
@@ -43,7 +44,10 @@ void Printer::PrintStoreWait(const ir::Op& store) {
 // Behind a loop, if nothing but arithmetic lies between it and a store of its region.
 void Printer::PrintWaitOfNextStore() {
   for (const ir::Op* op : next_ops_) {
-    if (roles().box_stores.count(op) != 0 && roles().told.count(op) == 0 && MadeFor(*op) < 0) {
+    // A map's turn comes first: the producer may wait for the one before it to be given back.
+    if (std::any_of(roles().made.begin(), roles().made.end(), [&](const pipeline::MadeMap& map) { return map.store && map.before == op; })) return;
+    if (roles().box_stores.count(op) != 0) {
+      if (roles().told.count(op) != 0) Line("told.before();");
       PrintStoreWait(*op);
       waited_store_ = op;
       return;
@@ -53,7 +57,7 @@ void Printer::PrintWaitOfNextStore() {
   }
 }
 
-// In panels of swizzled rows: all of them at once if there are buffers for so many, else through two, one of which is filled while the other is copied.
+// In panels of swizzled rows: each through a buffer of its own if there are so many, else through two, one of which is filled while the other is copied.
 absl::Status Printer::PrintBoxStore(const ir::Op& op) {
   // A last cast comes after the waits: before them its results would need registers beside what it casts.
   Group computes;
@@ -61,7 +65,6 @@ absl::Status Printer::PrintBoxStore(const ir::Op& op) {
   Flush();
   const pipeline::BoxStore& plan = roles().box_stores.at(&op);
   const bool made = MadeFor(op) >= 0;
-  if (made && HasPlainAccesses(kernel().body)) Line("fence_async();");
   if (loops_ > 0) {  // its barrier orders all accesses before
     if (waited_store_ != &op) PrintStoreWait(op);
     waited_store_ = &op;
@@ -120,34 +123,30 @@ absl::Status Printer::PrintBoxStore(const ir::Op& op) {
   const std::string sync = plan.own_rows ? "group_barrier();" : "barrier();", first = plan.own_rows ? "(threadIdx.x & 127) == 0" : "threadIdx.x == 0";
   Place(op.loc);
   const bool at_once = StoresAtOnce(op);
-  std::string first_coordinates;              // the lowest: what holds for them holds for all
-  std::vector<std::string> by_map;            // copies of the panels written since the last barrier
-  std::string by_element;
+  struct Panel { std::string buffer, from, coordinates; uint32_t registers = 0; int64_t column = 0; };
+  std::vector<Panel> panels;
   for (int64_t p = 0; p < plan.panels; ++p) {
-    if (p == 0) {
-      if (waited_store_ != &op) PrintStoreWait(op);
-      waited_store_ = nullptr;
-      std::swap(group_, computes);
-      Flush();
-      Materialise(plan.value);
-      Place(op.loc);
-    } else if (!at_once) {
-      Line("if ((threadIdx.x & 127) == 0) boxes_read<1>();");
-      Line(sync);
-    }
-    const int64_t number = p % roles().store_buffers;
-    const std::string buffer = absl::StrCat("shared_address() + ", roles().store_offset + number * roles().store_bytes,
-                                            Merged() ? absl::StrCat(" + member * ", roles().store_buffers * roles().store_bytes) : "");
-    uint32_t fixed = 0;
+    Panel& panel = panels.emplace_back();
     layout::Basis start = 0;
     for (size_t bit = 0; bit < outer.size(); ++bit) {
-      if (((p >> bit) & 1) != 0) {
-        fixed |= outer[bit];
-        start ^= where.reg()[static_cast<size_t>(layout::Log2(outer[bit]))];
-      }
+      if (((p >> bit) & 1) == 0) continue;
+      panel.registers |= outer[bit];
+      start ^= where.reg()[static_cast<size_t>(layout::Log2(outer[bit]))];
     }
+    panel.column = column_of(start);
+    // Panels of one store by elements lie side by side, if the registers' bits are in the columns' order.
+    if (made && at_once && panel.column != p * plan.panel) return absl::UnimplementedError("panels are not in the order of their columns");
+    panel.buffer = absl::StrCat("shared_address() + ", roles().store_offset + p % roles().store_buffers * roles().store_bytes,
+                                Merged() ? absl::StrCat(" + member * ", roles().store_buffers * roles().store_bytes) : "");
+    panel.from = absl::StrCat(panel.buffer, plan.own_rows && !Merged() ? absl::StrCat(" + (threadIdx.x >> 7) * ", apart) : "");
+    for (const auto& [axis, from] : StartsOf(op)) {
+      absl::StrAppend(&panel.coordinates, panel.coordinates.empty() ? "" : ", ", Coordinate(*from, axis == plan.axis ? panel.column : 0));
+      if (plan.own_rows && !Merged() && axis == 1 - plan.axis) absl::StrAppend(&panel.coordinates, " + static_cast<i32>(threadIdx.x >> 7) * ", inside);
+    }
+  }
+  auto write = [&](const Panel& panel) {
     auto at = [&](int64_t plus) {
-      uint32_t extra = fixed;
+      uint32_t extra = panel.registers;
       for (size_t bit = 0; bit < registers.size(); ++bit) {
         if (((plus >> bit) & 1) != 0) extra |= registers[bit];
       }
@@ -155,40 +154,64 @@ absl::Status Printer::PrintBoxStore(const ir::Op& op) {
     };
     Line("#pragma unroll");
     Line("for (int i = 0; i < ", 1 << registers.size(), "; i += ", step, ") {");
-    if (matrices) Line("  store_matrices(", buffer, shift, " + ", table, "::at(", table, "::thread(), i), ", at(0), ", ", at(2), ", ", at(4), ", ", at(6), ");");
-    else Line("  write_shared<", step, ">(", buffer, shift, " + ", table, "::at(", table, "::thread(), i), ", at(0), ");");
+    if (matrices) Line("  store_matrices(", panel.buffer, shift, " + ", table, "::at(", table, "::thread(), i), ", at(0), ", ", at(2), ", ", at(4), ", ", at(6), ");");
+    else Line("  write_shared<", step, ">(", panel.buffer, shift, " + ", table, "::at(", table, "::thread(), i), ", at(0), ");");
     Line("}");
-    std::string coordinates;
-    for (const auto& [axis, from] : StartsOf(op)) {
-      absl::StrAppend(&coordinates, ", ", Coordinate(*from, axis == plan.axis ? column_of(start) : 0));
-      if (plan.own_rows && !Merged() && axis == 1 - plan.axis) absl::StrAppend(&coordinates, " + static_cast<i32>(threadIdx.x >> 7) * ", inside);
-    }
-    if (p == 0) first_coordinates = coordinates.substr(2);
-    const std::string from = absl::StrCat(buffer, plan.own_rows && !Merged() ? absl::StrCat(" + (threadIdx.x >> 7) * ", apart) : "");
-    by_map.push_back(absl::StrCat("store_box(", map, ", ", from, coordinates, ");"));
-    // Panels of one barrier lie side by side, if the registers' bits are in the columns' order.
-    if (made && at_once && column_of(start) != p * plan.panel) return absl::UnimplementedError("panels are not in the order of their columns");
-    if (made && by_element.empty()) {
-      by_element = absl::StrCat(MadeName(op), ".store_elements<", plan.panel, ", ", inside, ">(", from, ", ", roles().store_bytes, ", ", at_once ? plan.panels : 1, coordinates,
-                                plan.own_rows ? ", threadIdx.x & 127, 128);" : absl::StrCat(", threadIdx.x, ", 128 * roles().groups, ");"));
-    }
-    if (at_once && p + 1 < plan.panels) continue;
     Line("fence_shared();");
     Line(sync);
-    if (made) {
-      Line("if (!", MadeName(op), ".stores(", at_once ? first_coordinates : coordinates.substr(2), ")) {");
-      Line("  ", by_element);
-      Line("} else if (", first, ") {");
-    } else {
-      Line("if (", first, Merged() ? " && programs.counts" : "", ") {");
-    }
-    for (const std::string& line : by_map) Line("  ", line);
-    Line("  boxes_commit();");
+  };
+  const std::string by_map = made ? absl::StrCat("map", next_label_++) : "";
+  auto copy = [&](const Panel& panel, bool last) {
+    Line("if (", made ? absl::StrCat(by_map, " && ") : "", first, Merged() ? " && programs.counts" : "", ") {");
+    Line("  store_box(", map, ", ", panel.from, ", ", panel.coordinates, ");");
+    if (last) Line("  boxes_commit();");
     Line("}");
-    by_map.clear();
-    by_element.clear();
+  };
+  auto copy_elements = [&](const Panel& panel, int64_t count) {
+    Line("if (!", by_map, ") {");
+    Line("  ", MadeName(op), ".store_elements<", plan.panel, ", ", inside, ">(", panel.from, ", ", roles().store_bytes, ", ", count, ", ", panel.coordinates,
+         plan.own_rows ? ", threadIdx.x & 127, 128);" : absl::StrCat(", threadIdx.x, ", 128 * roles().groups, ");"));
+    Line("}");
+  };
+  if (waited_store_ != &op) PrintStoreWait(op);
+  waited_store_ = nullptr;
+  // The coordinates of the first panel are the lowest: what holds for them holds for all.
+  if (made) Line("const bool ", by_map, " = ", MadeName(op), ".stores(", panels[0].coordinates, ");");
+  size_t stored = 0;
+  auto store = [&] {
+    const Panel& panel = panels[stored++];
+    write(panel);
+    copy(panel, !at_once || stored == panels.size());
+  };
+  if (at_once) {
+    // Each is on its way while the next one is cast and written.
+    const int64_t each = int64_t{1} << registers.size();
+    bool in_order = true;
+    for (size_t p = 0; p < panels.size(); ++p) in_order = in_order && panels[p].registers == p * static_cast<size_t>(each);
+    const Interlude before = std::exchange(interlude_, in_order ? Interlude{plan.value, each, static_cast<int>(panels.size()), store} : Interlude());
+    std::swap(group_, computes);
+    Flush();
+    interlude_ = before;
+    Place(op.loc);
+    if (stored == 0) Materialise(plan.value);
+    while (stored < panels.size()) store();
+    if (made) copy_elements(panels[0], plan.panels);
+  } else {
+    std::swap(group_, computes);
+    Flush();
+    Materialise(plan.value);
+    Place(op.loc);
+    while (stored < panels.size()) {
+      if (stored > 0) {
+        Line("if ((threadIdx.x & 127) == 0) boxes_read<1>();");
+        Line(sync);
+      }
+      const Panel& panel = panels[stored];
+      store();
+      if (made) copy_elements(panel, 1);
+    }
   }
-  if (made) Line("if (!", MadeName(op), ".stores(", first_coordinates, ")) ", sync);
+  if (made) Line("if (!", by_map, ") ", sync);
   return absl::OkStatus();
 }
 

@@ -97,7 +97,7 @@ absl::Status Printer::PrintRegion(const ir::Region& region, const ir::Op* owner)
     const bool told = HasRoles() && roles().told.count(op) != 0;
     if (told) {
       if (roles().box_stores.count(op) == 0 || !OnlyComputes()) Flush();
-      Line("told.before();");
+      if (waited_store_ != op) Line("told.before();");
     }
     const size_t begin = body_.size();
     if (op->op == isa::Op::kFor && HasRoles()) next_ops_.assign(order.begin() + static_cast<ptrdiff_t>(i) + 1, order.end());

@@ -377,11 +377,14 @@ void Printer::Flush() {
       Line(QuotientsOf(id, by, &looked.looks), " ", looked.name, ";");
     }
   }
-  if (divisions.empty() && group.kind == GroupKind::kCompute && interlude_.print != nullptr && kept.count(interlude_.value) != 0) {
-    const std::function<void()> print = std::exchange(interlude_.print, nullptr);
-    PrintRegisters(group, kept, 0, interlude_.after);
-    print();
-    PrintRegisters(group, kept, interlude_.after, at().layouts[group.layout].register_count());
+  if (divisions.empty() && (group.kind == GroupKind::kCompute || group.kind == GroupKind::kPairs) && interlude_.print != nullptr && kept.count(interlude_.value) != 0) {
+    const Interlude interlude = std::exchange(interlude_, {});
+    int64_t made = 0;
+    for (int i = 0; i < interlude.times; ++i, made += interlude.every) {
+      PrintRegisters(group, kept, made, made + interlude.every);
+      interlude.print();
+    }
+    if (const int64_t all = at().layouts[group.layout].register_count(); made < all) PrintRegisters(group, kept, made, all);
     return;
   }
   if (divisions.empty()) {

@@ -370,11 +370,13 @@ class Printer {
   std::vector<bool> was_lazy_;                            // its variable, if any, may be constant
   std::vector<std::pair<ir::ValueId, const ir::Op*>> materialised_;
   Group group_;
-  struct {
+  struct Interlude {
     ir::ValueId value = ir::kNoValue;
-    int64_t after = 0;
+    int64_t every = 0;
+    int times = 0;
     std::function<void()> print;                          // null once it is printed
-  } interlude_;                                           // what stands in the middle of the loop that makes `value`, when `after` of its registers are made
+  };
+  Interlude interlude_;                                   // what stands in the loop that makes `value`, each time that `every` more of its registers are made
   std::string index_ = "r";                               // the register that a register loop is at, as text
   int64_t step_ = 1;                                      // of the register loop being printed
   std::map<uint32_t, std::map<ir::ValueId, std::string>> of_runs_;                // variables that hold for registers that differ in these bits

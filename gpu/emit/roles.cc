@@ -113,6 +113,7 @@ absl::Status Printer::PrintRoles() {
   --depth_;
   Line("}");
   if (makes) {
+    if (ToldLater()) Line("told.over();");
     for (const pipeline::MadeMap& map : roles().made) {
       const std::string ring = map.store ? "" : absl::StrCat("ring", options_.schedule->CopyOf(map.access->results[0])->ring);
       Line(map.store ? absl::StrCat(MadeName(*map.access), ".end();") : absl::StrCat(ring, ".wait_landed(", ring, ".fills);"));
@@ -146,7 +147,7 @@ absl::Status Printer::PrintRoles() {
   if (roles().persistent && smem_bytes_ > roles().bytes) body_.insert(start, absl::StrCat(std::string(2 * depth_, ' '), "barrier();\n"));
   --depth_;
   Line("}");
-  if (ToldLater()) Line("told.tell();");
+  if (ToldLater()) Line("told.end();");
   for (const pipeline::MadeMap& map : roles().made) {
     if (map.store) Line(MadeName(*map.access), ".give_back();");
   }
