@@ -18,12 +18,6 @@ def _precompiled_header_impl(ctx):
     # A copy: the compiler looks for what is precompiled beside the header.
     header = ctx.actions.declare_file(ctx.attr.name + ".h")
     precompiled = ctx.actions.declare_file(ctx.attr.name + ".h.gch")
-    ctx.actions.run_shell(
-        command = 'cat "$1" > "$2" && shift && to=$1 && shift && for name; do echo "#include <$name>"; done >> "$to"',
-        arguments = [ctx.file.header.path, header.path] + ctx.attr.more,
-        inputs = [ctx.file.header],
-        outputs = [header],
-    )
 
     # Byte for byte the options of the files that will include it, or the compiler does not take it.
     variables = cc_common.create_compile_variables(
@@ -39,12 +33,18 @@ def _precompiled_header_impl(ctx):
         action_name = CPP_COMPILE_ACTION_NAME,
         variables = variables,
     )
-    ctx.actions.run(
-        executable = cc_common.get_tool_for_action(feature_configuration = features, action_name = CPP_COMPILE_ACTION_NAME),
-        arguments = ["-x", "c++-header"] + options,
+    # One action: clang remembers the time of the copy, so that a new copy wants a new precompiled header even if it has the same bytes.
+    ctx.actions.run_shell(
+        command = 'cat "$1" > "$2"; to=$2; shift 2; while [ "$1" != -- ]; do echo "#include <$1>" >> "$to"; shift; done; shift; exec "$@"',
+        arguments = [ctx.file.header.path, header.path] + ctx.attr.more + [
+            "--",
+            cc_common.get_tool_for_action(feature_configuration = features, action_name = CPP_COMPILE_ACTION_NAME),
+            "-x",
+            "c++-header",
+        ] + options,
         env = cc_common.get_environment_variables(feature_configuration = features, action_name = CPP_COMPILE_ACTION_NAME, variables = variables),
-        inputs = depset([header], transitive = [toolchain.all_files]),
-        outputs = [precompiled],
+        inputs = depset([ctx.file.header], transitive = [toolchain.all_files]),
+        outputs = [header, precompiled],
         mnemonic = "PrecompileHeader",
         # clang writes the header's whole path into what it precompiles, and wants to see it there again: a sandbox's path is gone by then.
         execution_requirements = {

@@ -92,8 +92,8 @@ def tensor_map(fields, address):
 class Cubin:
     """A kernel of the manifest, launched with the arguments of its Python signature."""
 
-    def __init__(self, folder, entry):
-        self.entry, self.launches = entry, 0
+    def __init__(self, folder, entry, stride=1):
+        self.entry, self.launches, self.stride = entry, 0, stride
         with open(os.path.join(folder, entry["cubin"]), "rb") as file:
             self.image = file.read()
         module, self.function = ctypes.c_void_p(), ctypes.c_void_p()
@@ -139,6 +139,9 @@ class Cubin:
             self.launches += 1
             if self.entry["dealt"]:
                 pointers.append(ctypes.addressof(deal))
+        elif self.entry["strided"]:
+            stride = ctypes.c_uint32(self.stride)
+            pointers.append(ctypes.addressof(stride))
         elif self.entry["packed"] > 1:
             extent = ctypes.c_uint32(grid[0])
             pointers.append(ctypes.addressof(extent))
@@ -259,7 +262,7 @@ def run_work(work, cubins, folder, rounds, arch, report):
         if "error" in info:
             notes.append(info["error"].splitlines()[0])
             continue
-        cubin = Cubin(os.path.join(folder, str(number)), info)
+        cubin = Cubin(os.path.join(folder, str(number)), info, config.get("program_stride", 1))
 
         def ours(s, cubin=cubin, config=config):
             values = work.args(s, config)

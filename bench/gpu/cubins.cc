@@ -215,7 +215,7 @@ absl::StatusOr<json> Build(const Nvrtc& nvrtc, const Settings& settings, const j
     std::ofstream(absl::StrCat(settings.folder, "/", name, ".cubin"), std::ios::binary) << compiled.cubin;
     out = {{"entry", emitted.entry}, {"cubin", name + ".cubin"}, {"threads", emitted.threads}, {"smem", emitted.smem_bytes}, {"registers", compiled.registers},
            {"spill", compiled.spill_bytes}, {"persistent", emitted.persistent}, {"parts", emitted.parts}, {"tail", emitted.tail},
-           {"programs", emitted.programs}, {"dealt", emitted.dealt}, {"packed", emitted.packed}, {"begins_early", emitted.begins_early}};
+           {"programs", emitted.programs}, {"dealt", emitted.dealt}, {"strided", emitted.strided}, {"packed", emitted.packed}, {"begins_early", emitted.begins_early}};
     out["maps"] = MapsOf(EvaluateSlice(emitted, kernel, values, grid, RangesOf(kernel, values, grid)).maps, values);
     out["params"] = json::array();
     for (const ir::Param& param : kernel.params) out["params"].push_back(param.source_index);

@@ -130,8 +130,8 @@ def works(folder, Work, randn):
                 kernel[lambda meta: (meta["NUM_SM"],)](*args(s, {})[:6], FP8=False, NUM_SM=multiprocessors)
             else:
                 kernel[lambda meta: (meta["NUM_SM"],)](*args(s, {})[:6])
-        # As the tuner does: with tensor maps that the kernel makes itself, and without.
-        configs = [{**config, **maps} for config in configs_of(file, kernel) for maps in (({}, {"made_maps": False}) if tma else ({},))]
+        # As the tuner does: with tensor maps that the kernel makes itself (and with another order of blocks), and without.
+        configs = [{**config, **maps} for config in configs_of(file, kernel) for maps in (({}, {"program_stride": 32}, {"made_maps": False}) if tma else ({},))]
         work(f"tutorial 08{' tma' if tma else ''} f16 4 x {m}x{n}x{k}", file, kernel, make, args, lambda s, c: (c.get("NUM_SM", multiprocessors),), "TFLOP/s",
              2 * group * m * n * k, reference, 1e-3, configs=configs, peers={"cublas": vendor}, triton_run=theirs)
 

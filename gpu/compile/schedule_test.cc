@@ -454,7 +454,17 @@ TEST(Emit, PanelsOfAStoreLeaveOneByOne) {
     at = next;
   }
   EXPECT_LT(cuda.find("told.over();"), cuda.find("made2.end();"));
+  EXPECT_TRUE(emitted->persistent && !emitted->strided);
   EXPECT_EQ(std::vector<std::string>(absl::StrSplit(cuda, "told.before();")).size(), 2u) << cuda;
+  // Programs that walk over tiles themselves may be run by blocks in another order.
+  std::string walks(kGroupedLoop);
+  walks.replace(walks.find("for g in range(count):"), 22, "g = tl.program_id(0)\n    while g < count:");
+  walks.insert(walks.find_last_of(')') + 1, "\n        g += tl.num_programs(0)");
+  const absl::StatusOr<Emitted> walking = Generate(KernelOfText(walks, "*i32/16 *i64/16 i32 =128 =256 =64", 8), *TargetOf("sm_90a"));
+  ASSERT_TRUE(walking.ok()) << walking.status();
+  EXPECT_TRUE(walking->strided && !walking->persistent);
+  EXPECT_EQ(std::vector<std::string>(absl::StrSplit(walking->text, "= static_cast<i32>(strided);")).size(), 3u) << walking->text;  // of both sides
+  EXPECT_EQ(walking->text.find("program_id<0>()"), std::string::npos);
   // A buffer for each panel is too much for three slots of 64 KB: two go by turns.
   const absl::StatusOr<Emitted> long_steps = Generate(KernelOfText(kGroupedLoop, "*i32/16 *i64/16 i32 =128 =256 =128", 8), *TargetOf("sm_90a"));
   ASSERT_TRUE(long_steps.ok()) << long_steps.status();

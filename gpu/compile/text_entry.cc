@@ -93,7 +93,7 @@ std::string EncodeText(const Emitted& e) {
   out.Varint(e.may_write.size());
   for (bool written : e.may_write) out.U8(written);
   out.Text(launch::Encode(e.slice));
-  for (bool flag : {e.begins_early, e.persistent, e.dealt}) out.U8(flag);
+  for (bool flag : {e.begins_early, e.persistent, e.dealt, e.strided}) out.U8(flag);
   for (int number : {e.programs, e.packed, e.ctas}) Put(out, number);
   out.Varint(e.runs.size());
   for (const auto& [low, high] : e.runs) {
@@ -120,7 +120,7 @@ absl::StatusOr<Emitted> DecodeText(absl::string_view bytes, const ir::Kernel& ke
   if (written != 0 && written != kernel.params.size()) in.Fail("parameters that the kernel does not have");
   for (size_t i = 0; i < written && in.ok(); ++i) e.may_write.push_back(ReadBool(in));
   const absl::string_view slice = in.Text();
-  for (bool* flag : {&e.begins_early, &e.persistent, &e.dealt}) *flag = ReadBool(in);
+  for (bool* flag : {&e.begins_early, &e.persistent, &e.dealt, &e.strided}) *flag = ReadBool(in);
   for (int* number : {&e.programs, &e.packed, &e.ctas}) *number = static_cast<int>(ReadInt(in, 1, kMost));
   const size_t runs = in.Count(2, "loops");
   for (size_t i = 0; i < runs && in.ok(); ++i) {

@@ -37,6 +37,13 @@ struct Programs {
   }
 };
 
+// A grid of one axis whose programs go through tiles of arrays that only they know of: which block runs which program. Programs `stride` apart are neighbours, and
+// neighbours' copies of the same box meet on their way. Every program is run by one block, whatever the stride; 1 leaves them in order.
+TV_DEV u32 strided_program(u32 block, u32 blocks, u32 stride) {
+  const u32 rows = blocks / stride;
+  return block < rows * stride ? block % rows * stride + block / rows : block;
+}
+
 // The same where the last programs are shared (specializer/pipeline/split_tiles.h): each CTA has as many whole ones, then what is left over comes in Parts
 // parts each, with `size` and `index` of a grid whose first extent is multiplied.
 template <u32 Parts>

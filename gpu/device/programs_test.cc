@@ -37,6 +37,24 @@ struct Seen {
   std::vector<int> times;
 };
 
+TEST(Programs, EachIsOneBlocksWhateverTheStride) {
+  for (const u32 blocks : {1u, 5u, 64u, 128u, 132u, 1000u}) {
+    for (const u32 stride : {1u, 2u, 32u, 33u, 2000u}) {
+      SCOPED_TRACE(testing::Message() << blocks << " by " << stride);
+      Seen seen(blocks, 1, 1);
+      for (u32 block = 0; block < blocks; ++block) {
+        const u32 index[3] = {strided_program(block, blocks, stride), 0, 0};
+        seen.Add(index);
+        if (stride == 1) { EXPECT_EQ(index[0], block); }
+      }
+      EXPECT_TRUE(seen.EachOnce());
+    }
+  }
+  EXPECT_EQ(strided_program(1, 132, 32), 32u);
+  EXPECT_EQ(strided_program(4, 132, 32), 1u);
+  EXPECT_EQ(strided_program(130, 132, 32), 130u);
+}
+
 template <int Axis>
 void ByLength() {
   EveryGrid([](u32 x, u32 y, u32 z) {

@@ -23,7 +23,7 @@ bool IsReserved(const std::string& name) {
       "exp", "log", "sin", "cos", "sqrt", "abs", "add", "sub", "mul", "load", "store", "where", "cast", "map", "pack", "reduce", "arange", "splat", "zeros",
       "round", "floor", "ceil", "tan", "erf", "lt", "le", "gt", "ge", "eq", "ne", "neg", "mod", "fma", "min", "max", "index", "tv", "barrier", "packed",
       "f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "same", "pick", "number", "stored", "shuffle", "join", "constant",
-      "relabel", "convert", "maximum", "minimum", "exp2", "log2", "tanh", "rsqrt", "invert", "bitcast", "program", "programs", "deal", "deals", "dealer", "told", "member", "other", "others", "claim", "claims", "map_places", "count", "left", "grid_x", "grid_y", "grid_z", "fragment", "mma", "r", "i", "wide", "y0", "y1", "yn", "j0", "j1", "jn"};
+      "relabel", "convert", "maximum", "minimum", "exp2", "log2", "tanh", "rsqrt", "invert", "bitcast", "program", "programs", "program_stride", "strided", "deal", "deals", "dealer", "told", "member", "other", "others", "claim", "claims", "map_places", "count", "left", "grid_x", "grid_y", "grid_z", "fragment", "mma", "r", "i", "wide", "y0", "y1", "yn", "j0", "j1", "jn"};
   // What the emitter numbers: ring0, b12, words3_0.
   static const auto* const kNumbered = new std::set<std::string>{
       "a", "add", "b", "before", "behind", "changed", "copies", "drained", "first", "given", "go", "group", "inverse", "kind", "late", "left", "low", "made", "map", "mapped", "most", "none", "old",
@@ -115,6 +115,8 @@ absl::StatusOr<Emitted> Printer::Run() {
 
   for (size_t i = 0; i < MapCount(); ++i) absl::StrAppend(&params, params.empty() ? "" : ", ", "const __grid_constant__ TensorMap map", i);
   if (HasRoles() && roles().persistent) absl::StrAppend(&params, params.empty() ? "" : ", ", "u32 grid_x, u32 grid_y, u32 grid_z", roles().dealt ? ", u32 deal" : "");
+  const bool strided = Strided();
+  if (strided) absl::StrAppend(&params, params.empty() ? "" : ", ", "u32 program_stride");
   const bool packed = options_.packed > 1;
   if (packed) absl::StrAppend(&params, params.empty() ? "" : ", ", "u32 grid_x");
   if (!formats_.empty()) absl::StrAppend(&params, params.empty() ? "" : ", ", "Records* tv_records");
@@ -140,6 +142,7 @@ absl::StatusOr<Emitted> Printer::Run() {
     out.programs = roles().programs;
     out.dealt = roles().dealt;
     out.ctas = roles().ctas;
+    out.strided = strided;
     out.runs = runs_;
   }
   const std::string head = packed ? absl::StrCat("#define TV_PACKED ", own_bytes, "\n") : HasRoles() ? absl::StrCat("#define TV_CONSUMERS ", 128 * roles().groups, Merged() ? "\n#define TV_MERGED" : "", "\n#include \"device/boxes.cuh\"\n", roles().made.empty() ? "" : "#include \"device/made_maps.cuh\"\n") : "";

@@ -45,6 +45,7 @@ struct Emitted {
   // Each program of the launch's grid is this many of the kernel's (its first extent is multiplied), which is then `split`.
   int parts = 1;
   bool tail = false;         // only those of the last wave are, and the kernel is told the grid as it is (specializer/pipeline/split_tiles.h: shared tails)
+  bool strided = false;      // not persistent: one more u32 parameter, how far apart along axis 0 programs of neighbouring blocks are (device/programs.cuh)
   int ctas = 1;              // persistent: blocks that a multiprocessor has room for, at most
   std::shared_ptr<const ir::Kernel> split;
 };

@@ -353,6 +353,8 @@ absl::Status Printer::PrintOp(const ir::Op& op, const ir::Op* owner, const ir::R
              op.op == Op::kProgramId ? "index" : "size", "[", axis, "]);");
       } else if (op.op == Op::kProgramId && options_.schedule != nullptr && options_.schedule->order.reversed == op.IntAttr("axis")) {
         Line("const i32 ", Name(result), " = ", Programs(op.IntAttr("axis")), " - 1 - program_id<", op.IntAttr("axis"), ">();");
+      } else if (op.op == Op::kProgramId && op.IntAttr("axis") == 0 && Strided()) {
+        Line("const i32 ", Name(result), " = static_cast<i32>(strided);");
       } else if (op.op == Op::kNumPrograms) {
         Line("const i32 ", Name(result), " = ", Programs(op.IntAttr("axis")), ";");
       } else {

@@ -232,6 +232,8 @@ class Printer {
   void TakeMadeMaps(const ir::Op& before);
   void PrintMadeFill(int ring, const std::vector<pipeline::Copy>& copies);
   bool HasPlainAccesses(const ir::Region& region) const;
+  // Whose arrays lie where only the kernel knows, so that nobody else can bring programs of the same rows or columns together.
+  bool Strided() const { return HasRoles() && !roles().made.empty() && !roles().persistent; }
   bool ToldLater() const { return HasRoles() && !roles().made.empty() && !roles().told.empty(); }
   void WaitForBoxes();                                    // before a barrier, if copies have to be seen behind it
 

@@ -61,6 +61,7 @@ absl::Status Printer::PrintRoles() {
   if (Merged()) Line("MergedPrograms<", roles().programs, "> programs{{{grid_x, grid_y, grid_z}, {0, 0, 0}}, false, 0};");
   else if (roles().persistent && roles().tail_parts > 1) Line("SharedTail<", roles().tail_parts, "> programs(grid_x, grid_y, grid_z, gridDim.x);");
   else if (roles().persistent) Line("Programs programs{{grid_x, grid_y, grid_z}, {0, 0, 0}};");
+  else if (Strided()) Line("const u32 strided = strided_program(blockIdx.x, gridDim.x, program_stride);");
   const std::string one = roles().by_threads || makes ? "" : absl::StrCat("if (threadIdx.x == ", consumers, ") ");
   auto each_program = [&](bool produces, const char* member) {
     const std::string more = produces ? one : "";

@@ -224,6 +224,11 @@ std::array<int64_t, 3> LaunchedGrid(const Emitted& emitted, const std::array<int
   return {static_cast<int64_t>(std::min<absl::int128>(programs, std::max<int64_t>(1, blocks_at_once))), 1, 1};
 }
 
+uint32_t StrideToTry(const Emitted& emitted, const std::array<int64_t, 3>& grid, int multiprocessors) {
+  constexpr int64_t kStride = 32;
+  return emitted.strided && grid[0] >= 2 * kStride && grid[0] <= multiprocessors && grid[1] == 1 && grid[2] == 1 ? kStride : 1;
+}
+
 void LaunchArguments::NextDeal() {
   constexpr uint32_t kDeals = 1024;  // as gpu/device/boxes.cuh has it
   static std::atomic<uint32_t> next{0};
@@ -231,7 +236,7 @@ void LaunchArguments::NextDeal() {
 }
 
 absl::Status LaunchArguments::Set(const Api& api, const Emitted& emitted, absl::Span<const uint64_t> values, const launch::SliceValues& slice,
-                                  const std::array<int64_t, 3>& grid, uint64_t records, uint64_t workspace) {
+                                  const std::array<int64_t, 3>& grid, uint64_t records, uint64_t workspace, uint32_t program_stride) {
   std::vector<EncodedTensorMap> maps(slice.maps.size());
   std::vector<Repack> repacks;
   for (size_t i = 0; i < maps.size(); ++i) {
@@ -267,6 +272,8 @@ absl::Status LaunchArguments::Set(const Api& api, const Emitted& emitted, absl::
   if (emitted.packed > 1) pointers_.push_back(&programs_[0]);
   if (emitted.dealt) pointers_.push_back(&deal_);
   NextDeal();
+  program_stride_ = program_stride;
+  if (emitted.strided) pointers_.push_back(&program_stride_);
   if (emitted.uses_records()) pointers_.push_back(&records_);
   return absl::OkStatus();
 }

@@ -4,6 +4,7 @@
 //   a tensor map for each of Emitted::slice.maps
 //   the grid of programs, three u32, if Emitted::persistent
 //   the number of the launch's deal, if Emitted::dealt
+//   how far apart programs of neighbouring blocks are, if Emitted::strided
 //   the address of the record buffer, if the kernel prints or asserts
 #ifndef TILEVM_GPU_LAUNCH_ARGUMENTS_H_
 #define TILEVM_GPU_LAUNCH_ARGUMENTS_H_
@@ -58,6 +59,10 @@ absl::StatusOr<int64_t> BlocksAtOnce(const Api& api, CuFunction function, const 
 // One of at most half of them is: all of the next one's go there.
 CuResult LaunchBlocks(const Api& api, CuFunction function, const Emitted& emitted, const std::array<int64_t, 3>& blocks, int multiprocessors, CuStream stream, void** params);
 
+// The other stride that is worth trying for such a kernel on such a grid: one that fits the device at once, so that no program waits for a block to come, and has
+// two programs of each remainder at least. 1 if there is none.
+uint32_t StrideToTry(const Emitted& emitted, const std::array<int64_t, 3>& grid, int multiprocessors);
+
 // Blocks that are launched for a grid of programs.
 std::array<int64_t, 3> LaunchedGrid(const Emitted& emitted, const std::array<int64_t, 3>& grid, int64_t blocks_at_once);
 
@@ -84,9 +89,9 @@ class LaunchArguments {
   LaunchArguments(const LaunchArguments&) = delete;
   LaunchArguments& operator=(const LaunchArguments&) = delete;
 
-  // values: of the kernel's parameters. records: an address or 0. workspace: of WorkspaceBytes(slice), aligned to 256.
+  // values: of the kernel's parameters. records: an address or 0. workspace: of WorkspaceBytes(slice), aligned to 256. program_stride: of a kernel that has one.
   absl::Status Set(const Api& api, const Emitted& emitted, absl::Span<const uint64_t> values, const launch::SliceValues& slice, const std::array<int64_t, 3>& grid,
-                   uint64_t records, uint64_t workspace = 0);
+                   uint64_t records, uint64_t workspace = 0, uint32_t program_stride = 1);
   void** pointers() { return pointers_.data(); }
   // Before each launch: one that overlaps another of the same kernel has another deal (gpu/device/boxes.cuh).
   void NextDeal();
@@ -98,7 +103,7 @@ class LaunchArguments {
   std::vector<EncodedTensorMap> maps_;
   std::array<uint32_t, 3> programs_ = {0, 0, 0};
   uint64_t records_ = 0;
-  uint32_t deal_ = 0;
+  uint32_t deal_ = 0, program_stride_ = 1;
   std::vector<Repack> repacks_;
   std::vector<void*> pointers_;
 };

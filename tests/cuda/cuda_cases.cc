@@ -48,6 +48,8 @@
 namespace tilevm::tests {
 namespace {
 
+constexpr uint32_t kProgramStride = 3;  // of kernels that have one: whatever it is, each program is run once
+
 constexpr size_t kKernelsPerProgram = 40;
 constexpr int64_t kGuardBytes = 256, kRecordBytes = 1 << 16;
 constexpr uint8_t kGuard = 0xa5, kFill = 0xff;
@@ -255,7 +257,7 @@ absl::StatusOr<std::string> RunOnDevice(Device& device, const Job& job, const st
     const launch::SliceValues slice = gpu::EvaluateSlice(job.emitted, job.kernel, values, grid, gpu::RangesOf(job.kernel, values, grid));
     if (!slice.failed.empty()) return absl::InternalError(absl::StrCat("a check of the launch slice fails: ", slice.failed));
     gpu::LaunchArguments arguments;
-    TILEVM_RETURN_IF_ERROR(arguments.Set(api, job.emitted, values, slice, grid, base + static_cast<uint64_t>(image.records)));
+    TILEVM_RETURN_IF_ERROR(arguments.Set(api, job.emitted, values, slice, grid, base + static_cast<uint64_t>(image.records), 0, kProgramStride));
     TILEVM_ASSIGN_OR_RETURN(const int64_t at_once, gpu::BlocksAtOnce(api, function, job.emitted));
     const std::array<int64_t, 3> blocks = gpu::LaunchedGrid(job.emitted, grid, at_once);
     TILEVM_DRIVER_CALL(api, LaunchKernel, function, static_cast<unsigned>(blocks[0]), static_cast<unsigned>(blocks[1]), static_cast<unsigned>(blocks[2]),

@@ -26,10 +26,12 @@ PreparedLaunch::PreparedLaunch(std::shared_ptr<gpu::Device> device, std::shared_
 absl::StatusOr<std::unique_ptr<PreparedLaunch>> PreparedLaunch::Make(std::shared_ptr<gpu::Device> device, std::shared_ptr<const CompiledKernel> source,
                                                                      std::shared_ptr<const gpu::LoadedKernel> kernel,
                                                                      RepackerSource repacker_source, gpu::Promises promises,
-                                                                     std::vector<Parameter> parameters, std::vector<uint64_t> values, const std::array<int64_t, 3>& grid) {
+                                                                     std::vector<Parameter> parameters, std::vector<uint64_t> values, const std::array<int64_t, 3>& grid,
+                                                                     bool strides_pay) {
   std::unique_ptr<PreparedLaunch> launch(
       new PreparedLaunch(std::move(device), std::move(source), std::move(kernel), promises, std::move(parameters), std::move(values), grid));
   launch->repacker_source_ = std::move(repacker_source);
+  launch->strides_pay_ = strides_pay;
   TILEVM_RETURN_IF_ERROR(launch->Settle(true));
   return launch;
 }
@@ -113,7 +115,8 @@ absl::Status PreparedLaunch::Settle(bool ranges_changed) {
     }
   }
   const gpu::DeviceMemory* workspace = grown != nullptr ? grown.get() : workspace_.get();
-  TILEVM_RETURN_IF_ERROR(arguments_.Set(api_, emitted, values_, slice, grid_, 0, workspace == nullptr ? 0 : workspace->address()));
+  const uint32_t stride = strides_pay_ ? gpu::StrideToTry(emitted, grid_, device_->properties().multiprocessors) : 1;
+  TILEVM_RETURN_IF_ERROR(arguments_.Set(api_, emitted, values_, slice, grid_, 0, workspace == nullptr ? 0 : workspace->address(), stride));
   if (grown != nullptr) workspace_ = std::move(grown);
   if (ranges.has_value()) ranges_ = std::move(ranges);
   params_ = arguments_.pointers();

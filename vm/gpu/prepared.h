@@ -43,7 +43,8 @@ class PreparedLaunch {
 
   static absl::StatusOr<std::unique_ptr<PreparedLaunch>> Make(std::shared_ptr<gpu::Device> device, std::shared_ptr<const CompiledKernel> source,
                                                               std::shared_ptr<const gpu::LoadedKernel> kernel, RepackerSource repacker_source,
-                                                              gpu::Promises promises, std::vector<Parameter> parameters, std::vector<uint64_t> values, const std::array<int64_t, 3>& grid);
+                                                              gpu::Promises promises, std::vector<Parameter> parameters, std::vector<uint64_t> values, const std::array<int64_t, 3>& grid,
+                                                              bool strides_pay = false);
   PreparedLaunch(const PreparedLaunch&) = delete;
   PreparedLaunch& operator=(const PreparedLaunch&) = delete;
 
@@ -95,6 +96,7 @@ class PreparedLaunch {
   std::array<int64_t, 3> grid_;                        // of programs
   std::array<int64_t, 3> blocks_ = {0, 0, 0};
   bool empty_ = false;
+  bool strides_pay_ = false;                           // another order of blocks was found to be faster
   std::vector<Parameter> parameters_;
   std::vector<uint64_t> values_;
   std::optional<analysis::LaunchRanges> ranges_;       // of the integers and the grid; where a promise needs them

@@ -56,7 +56,8 @@ struct Variants {
   Variant& Of(const gpu::Promises& p) {
     return by_promises[{p.no_alias, p.trust_signs, p.boxes, p.boxes && p.box_stores, p.loops_run, p.parts, p.tail, p.many, p.boxes && p.turn, p.boxes && p.made, p.boxes && p.workspace}];
   }
-  std::optional<bool> maps_pay;  // gpu::Promises::made, as tuning found
+  std::optional<bool> maps_pay;       // gpu::Promises::made, as tuning found
+  std::optional<bool> strides_pay;    // gpu::StrideToTry, likewise
 };
 
 // Of a launch whose buffers need not be on the device yet: copies there have the same address modulo 256.
@@ -150,7 +151,7 @@ class GpuRunner : public host::DeviceRunner {
       TILEVM_RETURN_IF_ERROR(device_->CopyIn(records->address(), head.data(), static_cast<int64_t>(head.size())));
     }
     gpu::LaunchArguments arguments;
-    TILEVM_RETURN_IF_ERROR(SetArguments(kernel, *loaded, values, grid, records == nullptr ? 0 : records->address(), arguments, workspace_));
+    TILEVM_RETURN_IF_ERROR(SetArguments(kernel, *loaded, values, grid, records == nullptr ? 0 : records->address(), std::nullopt, arguments, workspace_));
     absl::StatusOr<double> microseconds = LaunchTimed(*loaded, grid, arguments);
     if (!microseconds.ok()) {
       return absl::Status(microseconds.status().code(),
@@ -171,9 +172,12 @@ class GpuRunner : public host::DeviceRunner {
     return out;
   }
 
-  // A kernel that makes tensor maps itself is timed with and without.
+  // A kernel that makes tensor maps itself is timed with and without, and with another order of blocks.
   absl::Status Tune(std::vector<host::TuneCandidate>& asked) override {
-    for (const host::TuneCandidate& c : asked) SetMapsPay(*c.kernel, true);
+    for (const host::TuneCandidate& c : asked) {
+      SetMapsPay(*c.kernel, true);
+      SetStridesPay(*c.kernel, false);
+    }
     std::vector<std::shared_ptr<const gpu::LoadedKernel>> loaded(asked.size());
     CompileAll(asked, loaded);
     std::vector<host::TuneCandidate> candidates = asked;
@@ -191,6 +195,14 @@ class GpuRunner : public host::DeviceRunner {
       std::copy(without.begin(), without.end(), candidates.begin() + static_cast<ptrdiff_t>(asked.size()));
       loaded.insert(loaded.end(), more.begin(), more.end());
     }
+    std::vector<size_t> strided;  // of each candidate behind those: which one it is in another order
+    for (size_t i = 0; i < asked.size(); ++i) {
+      if (loaded[i] == nullptr || gpu::StrideToTry(loaded[i]->kernel().emitted, asked[i].grid, facts_.multiprocessors) == 1) continue;
+      strided.push_back(i);
+      candidates.push_back(asked[i]);
+      loaded.push_back(loaded[i]);
+    }
+    const size_t first_strided = candidates.size() - strided.size();
     std::lock_guard<std::mutex> lock(mutex_);
     std::vector<gpu::LaunchArguments> arguments(candidates.size());
     std::vector<std::unique_ptr<gpu::DeviceMemory>> workspaces(candidates.size());
@@ -199,7 +211,7 @@ class GpuRunner : public host::DeviceRunner {
       if (!candidates[i].status.ok()) continue;
       TILEVM_ASSIGN_OR_RETURN(const std::vector<uint64_t> values, Upload(*candidates[i].run));
       // Trials print nothing.
-      TILEVM_RETURN_IF_ERROR(SetArguments(*candidates[i].kernel, *loaded[i], values, candidates[i].grid, 0, arguments[i], workspaces[i]));
+      TILEVM_RETURN_IF_ERROR(SetArguments(*candidates[i].kernel, *loaded[i], values, candidates[i].grid, 0, i >= first_strided, arguments[i], workspaces[i]));
       for (const host::Tensor& tensor : candidates[i].run->tensors) {
         if (std::find(storages.begin(), storages.end(), tensor.storage) == storages.end()) storages.push_back(tensor.storage);
       }
@@ -218,6 +230,14 @@ class GpuRunner : public host::DeviceRunner {
       TILEVM_RETURN_IF_ERROR(device_->CopyWithin(static_cast<GpuMirror*>(storages[i]->mirror().get())->address(), saved[i]->address(), storages[i]->bytes()));
     }
     std::copy(candidates.begin(), candidates.begin() + static_cast<ptrdiff_t>(asked.size()), asked.begin());
+    for (size_t k = 0; k < strided.size(); ++k) {
+      host::TuneCandidate& c = asked[strided[k]];
+      const host::TuneCandidate& other = candidates[first_strided + k];
+      const bool pay = other.status.ok() && (other.rounds > c.rounds || (other.rounds == c.rounds && other.microseconds + std::max(c.spread, other.spread) < c.microseconds));
+      SetStridesPay(*c.kernel, pay);
+      Remember(StridesKey(loaded[strided[k]]->kernel().emitted), pay ? "pay" : "do not");
+      if (pay) TakeTimes(other, c);
+    }
     for (size_t k = 0; k < with.size(); ++k) {
       host::TuneCandidate& c = asked[with[k]];
       const host::TuneCandidate& without = candidates[asked.size() + k];
@@ -225,10 +245,7 @@ class GpuRunner : public host::DeviceRunner {
       const bool pay = !without.status.ok() || c.rounds > without.rounds || (c.rounds == without.rounds && c.microseconds <= without.microseconds + std::max(c.spread, without.spread));
       SetMapsPay(*c.kernel, pay);
       Remember(MapsKey(loaded[with[k]]->kernel().emitted), pay ? "pay" : "do not");
-      if (pay) continue;
-      c.microseconds = without.microseconds;
-      c.spread = without.spread;
-      c.rounds = without.rounds;
+      if (!pay) TakeTimes(without, c);
     }
     return device_->Synchronize();
   }
@@ -265,7 +282,8 @@ class GpuRunner : public host::DeviceRunner {
       parameters.push_back(std::move(p));
       values.push_back(value);
     }
-    return PreparedLaunch::Make(device_, std::move(kernel), std::move(loaded), repacker_source_, promises, std::move(parameters), std::move(values), grid);
+    const bool strides_pay = loaded->kernel().emitted.strided && StridesPay(*kernel, loaded->kernel().emitted);
+    return PreparedLaunch::Make(device_, std::move(kernel), std::move(loaded), repacker_source_, promises, std::move(parameters), std::move(values), grid, strides_pay);
   }
 
   absl::StatusOr<uint64_t> AddressOf(const std::shared_ptr<Storage>& storage) override {
@@ -289,11 +307,18 @@ class GpuRunner : public host::DeviceRunner {
 
   static gpu::CacheKey TuneKey(absl::string_view key) { return gpu::KeyOf(key, {}, "tune", {}, 0); }
 
-  static void SetMapsPay(const CompiledKernel& kernel, bool pay) {
+  static void SetPay(const CompiledKernel& kernel, std::optional<bool> Variants::*which, bool pay) {
     CompiledKernel::DeviceSlot& slot = kernel.device_slot();
     std::lock_guard<std::mutex> lock(slot.mutex);
     if (slot.code == nullptr) slot.code = std::make_shared<Variants>();
-    static_cast<Variants*>(slot.code.get())->maps_pay = pay;
+    static_cast<Variants*>(slot.code.get())->*which = pay;
+  }
+  static void SetMapsPay(const CompiledKernel& kernel, bool pay) { SetPay(kernel, &Variants::maps_pay, pay); }
+  static void SetStridesPay(const CompiledKernel& kernel, bool pay) { SetPay(kernel, &Variants::strides_pay, pay); }
+  static void TakeTimes(const host::TuneCandidate& from, host::TuneCandidate& to) {
+    to.microseconds = from.microseconds;
+    to.spread = from.spread;
+    to.rounds = from.rounds;
   }
 
   // Each candidate's kernel, or its status. As many threads as the machine has.
@@ -476,10 +501,25 @@ class GpuRunner : public host::DeviceRunner {
     return *variants.maps_pay;
   }
   static std::string MapsKey(const gpu::Emitted& emitted) { return absl::StrCat("made maps of\n", emitted.text); }
+  // Whether another order of its blocks is, likewise.
+  bool StridesPay(const CompiledKernel& kernel, const gpu::Emitted& emitted) {
+    CompiledKernel::DeviceSlot& slot = kernel.device_slot();
+    std::lock_guard<std::mutex> lock(slot.mutex);
+    std::optional<bool>& pay = static_cast<Variants*>(slot.code.get())->strides_pay;
+    if (!pay.has_value()) pay = Remembered(StridesKey(emitted)).value_or("do not") == "pay";
+    return *pay;
+  }
+  static std::string StridesKey(const gpu::Emitted& emitted) { return absl::StrCat("program stride of\n", emitted.text); }
+  uint32_t StrideFor(const CompiledKernel& kernel, const gpu::Emitted& emitted, const std::array<int64_t, 3>& grid) {
+    const uint32_t stride = gpu::StrideToTry(emitted, grid, facts_.multiprocessors);
+    return stride != 1 && StridesPay(kernel, emitted) ? stride : 1;
+  }
 
+  // strided: whether to try the other order of blocks; as tuning found, if nobody says.
   absl::Status SetArguments(const CompiledKernel& kernel, const gpu::LoadedKernel& loaded, absl::Span<const uint64_t> values, const std::array<int64_t, 3>& grid,
-                            uint64_t records, gpu::LaunchArguments& arguments, std::unique_ptr<gpu::DeviceMemory>& workspace) {
+                            uint64_t records, std::optional<bool> strided, gpu::LaunchArguments& arguments, std::unique_ptr<gpu::DeviceMemory>& workspace) {
     const gpu::Emitted& emitted = loaded.kernel().emitted;
+    const uint32_t stride = !strided.has_value() ? StrideFor(kernel, emitted, grid) : *strided ? gpu::StrideToTry(emitted, grid, facts_.multiprocessors) : 1;
     launch::SliceValues slice;
     if (!emitted.slice.empty()) {
       slice = gpu::EvaluateSlice(emitted, kernel.kernel, values, grid, gpu::RangesOf(kernel.kernel, values, grid));
@@ -494,7 +534,7 @@ class GpuRunner : public host::DeviceRunner {
     }
     TILEVM_ASSIGN_OR_RETURN(const gpu::CuContext context, device_->context());
     const gpu::ScopedContext scoped(device_->api(), context);  // the driver encodes maps for the current context
-    return arguments.Set(device_->api(), emitted, values, slice, grid, records, workspace == nullptr ? 0 : workspace->address());
+    return arguments.Set(device_->api(), emitted, values, slice, grid, records, workspace == nullptr ? 0 : workspace->address(), stride);
   }
 
   // Launches that were prepared may outlive the runner.

@@ -961,6 +961,72 @@ TEST_F(TuneTest, MapsOfArraysThatTheKernelFinds) {
   EXPECT_EQ(last, 256u);
 }
 
+constexpr char kWalks[] = R"(
+import torch
+import triton
+import triton.language as tl
+
+@triton.autotune(configs=[triton.Config({'B': 64}, num_warps=4), triton.Config({'B': 32}, num_warps=4)], key=['n'])
+@triton.jit
+def product(at, n, B: tl.constexpr):
+    m = tl.load(at + 3).to(tl.int32)
+    a = tl.make_tensor_descriptor(tl.load(at).to(tl.pointer_type(tl.float16)), [m, m], [m, 1], [B, B])
+    b = tl.make_tensor_descriptor(tl.load(at + 1).to(tl.pointer_type(tl.float16)), [m, m], [m, 1], [B, B])
+    c = tl.make_tensor_descriptor(tl.load(at + 2).to(tl.pointer_type(tl.float16)), [m, m], [m, 1], [B, B])
+    tile = tl.program_id(0)
+    while tile < m // B:
+        acc = tl.zeros([B, B], tl.float32)
+        for k in range(0, m, B):
+            acc += tl.dot(a.load([tile * B, k]), b.load([k, 0]))
+        c.store([tile * B, 0], acc.to(tl.float16))
+        tile += tl.num_programs(0)
+
+def run(programs, n):
+    at = torch.tensor([0, 0, 0, 0], dtype=torch.int64, device='cuda')
+    product[(programs,)](at, n)
+    return 0
+)";
+
+// Which programs lie beside each other matters where many copy the same boxes; which ones that are the launcher cannot know either.
+TEST_F(TuneTest, OrderOfBlocksOfAKernelThatFindsItsArrays) {
+  std::vector<uint32_t> strides;  // of launches with maps, of the larger tiles
+  double other = 5;
+  Control().run = [&](const FakeLaunch& launch) {
+    if (launch.threads == 128) return 20.0;        // without maps
+    if (launch.smem_bytes < 65536) return 30.0;    // tiles of 32 rows
+    // at, n; three maps; the stride
+    strides.push_back(*static_cast<const uint32_t*>(launch.params[5]));
+    return strides.back() == 1 ? 10.0 : other;
+  };
+  EngineOptions options = Options();
+  options.cache_directory = directory_.string();
+  const auto run = [&](int64_t programs, double takes) {
+    other = takes;
+    std::shared_ptr<Program> program = Load(kWalks, options);
+    auto out = program->Call("run", specializer::CallArgs{{specializer::Value::Int(programs), specializer::Value::Int(1000)}, {}});
+    EXPECT_TRUE(out.ok()) << program->Format(out.status());
+    return program->world().tuned().empty() || program->world().tuned()[0].configs.empty() ? 0.0 : program->world().tuned()[0].configs[0].microseconds;
+  };
+  EXPECT_NEAR(run(100, 5), 5, 1e-3);
+  EXPECT_EQ(std::set<uint32_t>(strides.begin(), strides.end()), (std::set<uint32_t>{1, 32}));
+  EXPECT_EQ(strides.back(), 32u);
+  // Another process does as this one found, if the grid is of that kind.
+  strides.clear();
+  run(100, 5);
+  EXPECT_EQ(strides, std::vector<uint32_t>{32});
+  for (const int64_t programs : {63, 1000}) {
+    strides.clear();
+    run(programs, 5);
+    EXPECT_EQ(strides, std::vector<uint32_t>{1}) << programs;
+  }
+  std::filesystem::remove_all(directory_);
+  EXPECT_NEAR(run(100, 10), 10, 1e-3);
+  EXPECT_EQ(strides.back(), 1u);
+  strides.clear();
+  run(100, 5);
+  EXPECT_EQ(strides, std::vector<uint32_t>{1});
+}
+
 TEST_F(TuneTest, AConfigurationThatDoesNotFitIsLeftOut) {
   Control().max_threads = 32;
   std::shared_ptr<Program> program = Tuned();
