@@ -446,7 +446,7 @@ TEST(Emit, PanelsOfAStoreLeaveOneByOne) {
   ASSERT_TRUE(emitted.ok()) << emitted.status();
   const std::string& cuda = emitted->text;
   size_t at = cuda.find("more_registers<");
-  for (const char* expected : {"told.before();", "boxes_written();", "barrier();", "wgmma_wait<0>();", "r < 32; r += 2", "store_matrices(", "fence_shared();", "group_barrier();",
+  for (const char* expected : {"prefetch_line(sizes);", "prefetch_line(addresses);", "wait_for_kernel_before();", "told.before();", "boxes_written();", "barrier();", "wgmma_wait<0>();", "r < 32; r += 2", "store_matrices(", "fence_shared();", "group_barrier();",
                                "store_box(made2.map", "r = 32; r < 64; r += 2", "store_matrices(", "store_box(made2.map", "r = 96; r < 128; r += 2", "store_box(made2.map",
                                "boxes_commit();", "made2.store_elements<64, 64>(", "told.after_boxes(", "told.end();", "made2.give_back();"}) {
     const size_t next = cuda.find(expected, at);

@@ -23,10 +23,33 @@ bool IsReserved(const std::string& name) {
       "exp", "log", "sin", "cos", "sqrt", "abs", "add", "sub", "mul", "load", "store", "where", "cast", "map", "pack", "reduce", "arange", "splat", "zeros",
       "round", "floor", "ceil", "tan", "erf", "lt", "le", "gt", "ge", "eq", "ne", "neg", "mod", "fma", "min", "max", "index", "tv", "barrier", "packed",
       "f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "same", "pick", "number", "stored", "shuffle", "join", "constant",
-      "relabel", "convert", "maximum", "minimum", "exp2", "log2", "tanh", "rsqrt", "invert", "bitcast", "program", "programs", "program_stride", "strided", "deal", "deals", "dealer", "told", "member", "other", "others", "claim", "claims", "map_places", "count", "left", "grid_x", "grid_y", "grid_z", "fragment", "mma", "r", "i", "wide", "y0", "y1", "yn", "j0", "j1", "jn"};
-  // What the emitter numbers: ring0, b12, words3_0.
+      "relabel", "convert", "maximum", "minimum", "exp2", "log2", "tanh", "rsqrt", "invert", "bitcast", "program", "programs", "program_stride", "strided", "deal", "deals", "dealer", "told", "member", "other", "others", "claim", "claims", "map_places", "count", "left", "grid_x", "grid_y", "grid_z", "fragment", "mma", "r", "i", "wide", "y0", "y1", "yn", "j0", "j1", "jn",
+      // What gpu/device declares (emit_test.cc looks).
+      "AddOp", "AllTrue", "AndOp", "ArgMaxOp", "ArgMinOp", "AtomicAdd", "Claim", "Deal", "Dealer", "Divided", "MadeMap", "MapFields", "MapPlace", "MaxOp",
+      "MergedPrograms", "MinOp", "MulOp", "OrOp", "Pair", "Programs", "Quotients", "Records", "RegisterA", "RegisterB", "Ring", "RunLoad", "RunWords",
+      "SharedA", "SharedB", "SharedTail", "TensorMap", "Tile", "Told", "ToldLater", "Window", "Word", "Words", "XorOp", "abs_", "add_lanes", "add_results",
+      "any_of_warp", "atan2", "atomic", "atomic_cas", "atomic_cas_scalar", "atomic_lanes", "atomic_loop", "atomic_scalar", "atomic_thread_0",
+      "barrier_arrive", "barrier_arrive_if", "barrier_expect", "barrier_init", "barrier_passed", "barrier_wait", "barriers_made", "bit_and", "bit_cast",
+      "bit_or", "bit_xor", "bits_from", "bits_of", "boxes_commit", "boxes_read", "boxes_written", "cast_pair", "cat", "compare_and_swap", "convert_shared",
+      "convert_shuffle", "coordinate", "copies_commit", "copies_wait", "copy_async", "copy_elements", "copy_guessed", "copysign", "divide_by", "divided",
+      "dot_fma", "dot_mma", "f32_of", "f8e4m3", "f8e5m2", "failed_lane", "fdiv", "fence", "fence_async", "fence_shared", "fewer_registers", "first_of",
+      "flip", "float_to_int", "floordiv", "fma_", "from_acting", "from_order_key", "from_rows", "from_shared", "gather", "group_barrier", "hand_out",
+      "handed_out", "histogram", "hold", "index_of", "is_aligned", "is_i32", "isfinite", "isinf", "isnan", "kDeals", "kMapPlaces", "kModelBarrier",
+      "kTurnBarriers", "keep", "keep_in_lanes", "lane_id", "ldmatrix", "ldmatrix_transposed", "let_next_kernel_begin", "lib_pow", "llrint", "load_access",
+      "load_box", "load_guessed", "load_matrices", "load_scalar", "load_scalar_once", "load_vector", "load_window", "load_word", "matrix_descriptor",
+      "models_copied", "more_registers", "move_registers", "move_words", "nan_count", "no_products", "num_programs", "open_record", "pack_as", "pack_pairs",
+      "philox_words", "pick_t", "prefetch_line", "prefetch_map", "prefetch_run", "program_id", "program_memory", "ptr_add", "quotient", "read_shared",
+      "reciprocal", "record_failure", "record_scalar", "record_tile", "reduce_narrow", "reduce_step", "reduce_threads", "reduced_part", "repack",
+      "round_to_odd", "rounded_reciprocal", "run_below", "run_distance", "run_least", "run_offset", "run_place", "run_publish", "run_store",
+      "run_store_aligned", "same_t", "scalar_of", "scan_step", "second_of", "set_maps", "shared_address", "shift_vectors", "shift_words", "shifted", "shl",
+      "shr", "shuffle_xor", "sort", "sort_rows", "store_box", "store_guessed", "store_matrices", "store_scalar", "store_vector", "store_window",
+      "store_word", "strided_program", "thread_id", "to_bf16", "to_bf16_rz", "to_f16", "to_f16_rz", "to_f32", "to_f8e4m3", "to_f8e5m2", "to_fp8", "to_rows",
+      "to_shared", "trip_count", "truediv", "turn_array", "turn_begin", "turn_bytes", "turn_pass", "turn_rows", "turn_take", "two", "umulhi", "unit_further",
+      "unit_offset", "unsigned_of", "unsigned_size", "wait_for_kernel_before", "warp_id", "warpgroup", "wgmma_read", "wgmma_results", "wgmma_wait",
+      "wide_product", "wrap", "write_shared", "zero_of"};
+  // What the emitter numbers: ring0, b12, words3_0, L4.
   static const auto* const kNumbered = new std::set<std::string>{
-      "a", "add", "b", "before", "behind", "changed", "copies", "drained", "first", "given", "go", "group", "inverse", "kind", "late", "left", "low", "made", "map", "mapped", "most", "none", "old",
+      "A", "C", "D", "G", "L", "P", "R", "S", "T", "W", "a", "add", "ahead", "fields", "thread_L", "written", "b", "before", "behind", "changed", "copies", "drained", "first", "given", "go", "group", "inverse", "kind", "late", "left", "low", "made", "map", "mapped", "most", "none", "old",
       "part", "place", "put", "quotients", "record", "reduced", "ring", "scalar", "slot", "take", "trips", "words", "work"};
   const size_t digits = name.find_first_of("0123456789");
   if (digits != std::string::npos && kNumbered->count(name.substr(0, digits)) != 0) return true;

@@ -1,7 +1,15 @@
 // Kernels in assembly, down to a cubin for several targets. What the text computes is checked on a GPU by tools/gpu_check.
 #include "gpu/emit/emit.h"
 
+#include <regex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "gpu/device/headers.h"
 #include "gpu/nvrtc/nvrtc.h"
 #include "gtest/gtest.h"
@@ -80,6 +88,37 @@ kernel (x: ptr<f32>, z: ptr<f32>, stride: i32, n: i32, B: constexpr)
 )",
                                {PointerSpec(isa::DType::kF32), PointerSpec(isa::DType::kF32), IntSpec(), IntSpec(), StaticSpec(4096)});
   EXPECT_GT(emitted.smem_bytes, 0);
+  CompileForAll(emitted);
+}
+
+// Whatever a kernel's author calls a value, the text means the templates' functions and types by their names.
+TEST(Emit, NamesOfTheTemplatesAreTheirs) {
+  std::set<std::string> names = {"L0", "W1", "G2", "ring0", "map1"};
+  const std::regex declared("^(?=[^\\s#]).*?\\bTV_DEV\\b[^;{}()]*?\\b(\\w+)\\(|^(?:template <.*> ?)?struct (?:alignas\\(\\d+\\) )?(\\w+)|^(?:constexpr|using) (?:\\w+ )?(\\w+)(?:\\[.*\\])? =");
+  for (const auto& [file, text] : DeviceHeaderTexts()) {
+    for (absl::string_view line : absl::StrSplit(absl::string_view(text), '\n')) {
+      std::cmatch found;
+      if (!std::regex_search(line.data(), line.data() + line.size(), found, declared)) continue;
+      for (int i : {1, 2, 3}) {
+        if (found[i].matched) names.insert(found[i].str());
+      }
+    }
+  }
+  for (const char* name : {"histogram", "divided", "quotient", "thread_id", "Tile", "sort"}) EXPECT_EQ(names.count(name), 1u) << name;
+  // A kernel with values of all these names, tiles and scalars by turns.
+  std::string body, tile = "%i0", scalar = "%n";
+  int number = 0;
+  for (const std::string& name : names) {
+    std::string& last = number++ % 2 == 0 ? tile : scalar;
+    absl::StrAppend(&body, "    %", name, " = add ", last, ", ", scalar, "\n");
+    last = "%" + name;
+  }
+  const Emitted emitted = Emit(absl::StrCat("\nkernel (x: ptr<i32>, n: i32)\n    %i0 = arange 0, 256\n", body, "    %total = sum ", tile, ", axis=0\n    %q = truediv %total, ", scalar,
+                                            "\n    %px = add %x, %i0\n    %sum = add ", tile, ", %total\n    store %px, %sum\n"),
+                               {PointerSpec(isa::DType::kI32), IntSpec()});
+  for (const std::string& name : names) {
+    for (const char* declares : {"i32 ", "auto ", "L0> "}) EXPECT_EQ(emitted.text.find(absl::StrCat(declares, name, " ")), std::string::npos) << declares << name;
+  }
   CompileForAll(emitted);
 }
 

@@ -213,6 +213,7 @@ class Printer {
     int64_t apart = 0;
     bool two = false, shared = false;
   };
+  void PrintFirstLines();
   absl::Status PrintBoxStore(const ir::Op& op);
   StoreAreas StoreAreasOf(const ir::Op& store) const;
   bool StoresAtOnce(const ir::Op& store) const;

@@ -16,6 +16,8 @@
 //
 // The kernel has one exit: with a second one the assembler gives up on moving registers.
 #include <algorithm>
+#include <functional>
+#include <set>
 
 #include "gpu/emit/printer.h"
 #include "isa/status.h"
@@ -135,7 +137,10 @@ absl::Status Printer::PrintRoles() {
   Line("} else {");
   ++depth_;
   Line("more_registers<", registers.more, ">();");
-  if (options_.begins_early) Line("wait_for_kernel_before();");
+  if (options_.begins_early) {
+    PrintFirstLines();
+    Line("wait_for_kernel_before();");
+  }
   if (Merged()) Line("const u32 member = warpgroup();");
   each_program(false, ", member");
   scratch_ = roles().bytes;
@@ -161,6 +166,20 @@ absl::Status Printer::PrintRoles() {
   }
   if (!maps.empty()) body_.insert(prefetches, absl::StrCat("  if (threadIdx.x == ", consumers, ") {", maps, " }\n"));
   return absl::OkStatus();
+}
+
+// What programs read to find their work is asked for while the kernel before ends: the first line of each array that scalars are loaded from, by a warp each.
+void Printer::PrintFirstLines() {
+  std::set<int> bases;
+  std::function<void(const ir::Region&)> collect = [&](const ir::Region& region) {
+    for (const ir::Op& op : region.ops) {
+      if (op.op == isa::Op::kLoad && !IsTile(op.results[0]) && BaseOf(op.operands[0]) >= 0) bases.insert(BaseOf(op.operands[0]));
+      for (const ir::Region& inner : op.regions) collect(inner);
+    }
+  };
+  collect(kernel().body);
+  int warp = 0;
+  for (int base : bases) Line("if (threadIdx.x == ", 32 * (warp++ % (4 * roles().groups)), ") prefetch_line(", Name(kernel().params[static_cast<size_t>(base)].value), ");");
 }
 
 // --- merged programs ---
