@@ -184,7 +184,7 @@ absl::StatusOr<DiskCache::Statistics> DiskCache::Scan(bool verify) {
     out.bytes += entry.bytes;
     if (!verify) continue;
     absl::StatusOr<std::string> file = options_.file_system->Read(entry.path, options_.max_entry_bytes + static_cast<int64_t>(kHeaderBytes));
-    if (!file.ok() || !Unwrap(*KeyOfPath(entry.path), *std::move(file)).has_value()) ++out.damaged;
+    if (!file.ok() || !Unwrap(*KeyOfPath(entry.path), *std::move(file)).has_value()) out.damaged.push_back(entry.path);
   }
   std::lock_guard<std::mutex> lock(mutex_);
   bytes_ = out.bytes;

@@ -70,9 +70,10 @@ class DiskCache {
   std::shared_ptr<void> Lock(const CacheKey& key);
 
   struct Statistics {
-    int64_t entries = 0, bytes = 0, damaged = 0, hits = 0, misses = 0;
+    int64_t entries = 0, bytes = 0, hits = 0, misses = 0;
+    std::vector<std::string> damaged;  // their paths
   };
-  absl::StatusOr<Statistics> Scan(bool verify);  // damaged is counted with verify
+  absl::StatusOr<Statistics> Scan(bool verify);  // looks for damaged ones with verify
   absl::StatusOr<std::vector<FileSystem::Entry>> Entries();
   // Removes the entries last used longest ago until at most max_bytes are left; 0: all. Files that this cache did not name stay. Returns the bytes freed.
   absl::StatusOr<int64_t> Evict(int64_t max_bytes);

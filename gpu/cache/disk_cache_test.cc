@@ -45,7 +45,7 @@ TEST(DiskCache, GivesBackWhatWasPut) {
   EXPECT_EQ(cache.Get(Key(2)), "");
   EXPECT_EQ(cache.Get(Key(3)), std::nullopt);
   EXPECT_EQ(cache.Scan(true)->entries, 2);
-  EXPECT_EQ(cache.Scan(true)->damaged, 0);
+  EXPECT_EQ(cache.Scan(true)->damaged.size(), 0u);
   EXPECT_EQ(cache.Scan(true)->hits, 2);
 }
 
@@ -222,7 +222,7 @@ TEST(DiskCache, EveryFaultDegradesToNotCachedWithOneWarning) {
       EXPECT_LE(warnings.size(), 3u) << operation << " " << error;
       // What is on the disk afterwards is whole: a healthy process sees no damage.
       DiskCache after(At(folder));
-      EXPECT_EQ(after.Scan(true)->damaged, 0) << operation << " " << error;
+      EXPECT_EQ(after.Scan(true)->damaged.size(), 0u) << operation << " " << error;
     }
   }
 }
@@ -286,7 +286,7 @@ TEST(DiskCache, EightProcessesEvictingAndWritingAtOnce) {
     EXPECT_EQ(status, 0);
   }
   DiskCache cache(At(folder));
-  EXPECT_EQ(cache.Scan(true)->damaged, 0);
+  EXPECT_EQ(cache.Scan(true)->damaged.size(), 0u);
   EXPECT_GT(cache.Scan(true)->entries, 0);
 }
 

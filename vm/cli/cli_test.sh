@@ -205,10 +205,16 @@ check "inspect remarks" 0 "$tilevm" inspect --remarks --arch sm_90a "${inspected
 says out "remark: load x from x_ptr tile<1024xf32>: into registers, 16 bytes at a time, and single elements where the mask ends"
 check "inspect for no GPU" 2 "$tilevm" inspect --stage cuda --arch sm_70 "${inspected[@]}"
 says err "unknown architecture 'sm_70'"
+check "inspect for no name" 2 "$tilevm" inspect --stage cuda --arch "" "${inspected[@]}"
 for verb in ls stats verify gc clear; do
   check "cache $verb" 0 "$tilevm" cache $verb --cache-dir "$work/no-cache"
 done
 absent "$work/no-cache"
+entry=$work/damaged/ab/$(printf '0%.0s' {1..62})
+mkdir -p "$(dirname "$entry")" && echo "no entry" >"$entry"
+check "cache with a damaged entry" 1 "$tilevm" cache verify --cache-dir "$work/damaged"
+says out "1 entries, 9 bytes, 1 damaged"
+says out "damaged: $entry"
 check "cache of no size" 2 "$tilevm" cache gc --cache-dir "$work/no-cache" --max-size big
 check "cache without a verb" 2 "$tilevm" cache
 head -c 300 vector_add.tbc >cut.tbc

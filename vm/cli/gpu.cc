@@ -102,10 +102,11 @@ int Cache(const std::string& verb, const CacheFlags& flags) {
     std::printf("%s\n", out.dump(2).c_str());
   } else {
     std::printf("%s: %lld entries, %lld bytes", options.directory.c_str(), static_cast<long long>(statistics->entries), static_cast<long long>(statistics->bytes));
-    if (verb == "verify") std::printf(", %lld damaged", static_cast<long long>(statistics->damaged));
+    if (verb == "verify") std::printf(", %zu damaged", statistics->damaged.size());
     std::printf("\n");
+    for (const std::string& path : statistics->damaged) std::printf("damaged: %s\n", path.c_str());
   }
-  return verb == "verify" && statistics->damaged > 0 ? kFailed : kOk;
+  return verb == "verify" && !statistics->damaged.empty() ? kFailed : kOk;
 }
 
 }  // namespace
@@ -142,7 +143,7 @@ void AddCache(CLI::App& app, int* exit_code) {
                                                        {"stats", "how many there are, and how large"},
                                                        {"gc", "remove those used longest ago until the rest fits --max-size"},
                                                        {"clear", "remove all"},
-                                                       {"verify", "read every entry; exit code 1 if one is damaged"}};
+                                                       {"verify", "read every entry, and name those that are damaged; exit code 1 if there are any"}};
   for (const auto& [name, text] : verbs) {
     CLI::App* sub = verb->add_subcommand(name, text);
     auto flags = std::make_shared<CacheFlags>();

@@ -102,7 +102,8 @@ void AddInspect(CLI::App& app, int* exit_code) {
                    "slice, cuda, ptx, sass or resources");
   verb->add_flag("--remarks", flags->remarks,
                  "instead of a stage: which path each load, store and dot takes on the GPU, and what stands against the better one");
-  verb->add_option("--arch", flags->arch, "the GPU to generate for: sm_80, sm_86, sm_89, sm_90a, sm_100a, sm_120a (that of this machine, else sm_90a)");
+  verb->add_option("--arch", flags->arch, "the GPU to generate for: sm_80, sm_86, sm_89, sm_90a, sm_100a, sm_120a (that of this machine, else sm_90a)")
+      ->check([](const std::string& arch) { return arch.empty() ? std::string("the name is empty") : std::string(); });
   verb->add_option("-I,--import-dir", flags->import_dirs, "a folder where imported files are looked for")->allow_extra_args(false);
   verb->footer(
       "Example:\n"
