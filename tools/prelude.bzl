@@ -35,7 +35,7 @@ def _precompiled_header_impl(ctx):
     )
     # One action: clang remembers the time of the copy, so that a new copy wants a new precompiled header even if it has the same bytes.
     ctx.actions.run_shell(
-        command = 'cat "$1" > "$2"; to=$2; shift 2; while [ "$1" != -- ]; do echo "#include <$1>" >> "$to"; shift; done; shift; exec "$@"',
+        command = 'set -e; cat "$1" > "$2"; to=$2; shift 2; while [ "$1" != -- ]; do echo "#include <$1>" >> "$to"; shift; done; shift; exec "$@"',
         arguments = [ctx.file.header.path, header.path] + ctx.attr.more + [
             "--",
             cc_common.get_tool_for_action(feature_configuration = features, action_name = CPP_COMPILE_ACTION_NAME),

@@ -423,6 +423,124 @@ def kernel(sizes, addresses, c, BM: tl.constexpr, BN: tl.constexpr, BK: tl.const
   EXPECT_EQ(looks.size(), 2u) << emitted->text;
 }
 
+void ExpectCompiles(const Emitted& emitted, const char* arch) {
+  absl::StatusOr<std::shared_ptr<const Nvrtc>> nvrtc = Nvrtc::Load();
+  if (!nvrtc.ok()) return;
+  CompileRequest request;
+  request.source = emitted.text;
+  request.headers = DeviceHeaderTexts();
+  request.arch = arch;
+  request.optimise = false;
+  const auto compiled = (*nvrtc)->Compile(request);
+  EXPECT_TRUE(compiled.ok()) << compiled.status() << "\n" << emitted.text;
+}
+
+// Names of an author's that the text needs for itself, or that would be somebody else's: macros, CUDA's functions, other values of the kernel.
+TEST(Emit, NamesOfAuthorsAreTheirOwn) {
+  for (const char* name : {"after", "there", "NULL", "TV_DEV", "TV_PACKED", "__CUDA_ARCH__", "__restrict__", "__func__", "_Pragma", "thread_W9", "thread_L1", "x_1", "x_of3", "function_2",
+                           "fits4", "map2", "o_ahead", "q_trip", "printf", "half", "asm_3"}) {
+    SCOPED_TRACE(name);
+    std::string text = R"(@triton.jit
+def twice(a, b):
+    NAME = a * b + 1
+    return NAME + a
+
+@triton.jit
+def kernel(x, NAME, n, B: tl.constexpr):
+    o = tl.arange(0, B) + NAME
+    NAME = tl.load(x + o)
+    for q in range(n):
+        NAME += tl.reduce(NAME, 0, twice)
+        if NAME.to(tl.int32).sum(0) > 3:
+            NAME = tl.load(x + q).to(tl.float32) + NAME
+    tl.store(x + o, NAME)
+)";
+    for (size_t at = 0; (at = text.find("NAME", at)) != std::string::npos;) text.replace(at, 4, name);
+    const absl::StatusOr<Emitted> emitted = Generate(KernelOfText(text, "*f32/16 i32 i32 =128", 4), *TargetOf("sm_80"));
+    ASSERT_TRUE(emitted.ok()) << emitted.status();
+    ExpectCompiles(*emitted, "sm_80");
+  }
+  // A value's number behind its name may be another one's name.
+  const absl::StatusOr<Emitted> two = Generate(KernelOfText("@triton.jit\ndef kernel(x, count_3, count, B: tl.constexpr):\n    i = tl.arange(0, B)\n    count_4 = tl.load(x + i + count_3)\n"
+                                                            "    tl.store(x + i, count_4 + count)\n", "*f32/16 i32 i32 =128", 4), *TargetOf("sm_80"));
+  ASSERT_TRUE(two.ok()) << two.status();
+  ExpectCompiles(*two, "sm_80");
+  for (int number = 0; number < 40; ++number) {
+    const std::string other = absl::StrCat("col_", number);
+    const absl::StatusOr<Emitted> hidden = Generate(KernelOfText(absl::StrCat("@triton.jit\ndef kernel(out, n, w):\n    col = w * 7\n    ", other, " = w * 5\n    for g in range(n):\n        tl.store(out + g, col)\n"
+                                                                              "        if g > 3:\n            col = tl.load(out + g + 100)\n            tl.store(out + g + 200, col + ", other, ")\n"),
+                                                                 "*i32/16 i32 i32", 4), *TargetOf("sm_80"));
+    ASSERT_TRUE(hidden.ok()) << hidden.status();
+    size_t declared = 0;
+    for (absl::string_view line : absl::StrSplit(hidden->text, '\n')) declared += absl::StrContains(line, absl::StrCat(" ", other, " = ")) && absl::StrContains(line, "const ");
+    EXPECT_EQ(declared, 1u) << other << "\n" << hidden->text;
+  }
+  // The kernel's own name is a global one.
+  for (const char* name : {"norm", "pow", "trunc", "printf", "clock64", "expf", "half", "size_t", "_attn_fwd", "__syncthreads"}) {
+    SCOPED_TRACE(name);
+    ir::Kernel kernel = KernelOfText("@triton.jit\ndef kernel(x):\n    tl.store(x, tl.load(x) + 1)\n", "*f32/16", 4);
+    kernel.name = name;
+    const absl::StatusOr<Emitted> emitted = Generate(kernel, *TargetOf("sm_80"));
+    ASSERT_TRUE(emitted.ok()) << emitted.status();
+    ExpectCompiles(*emitted, "sm_80");
+  }
+}
+
+// An address that came as a number may be any array's: what the program stored is there when it is read, and nobody asks for a line of a number.
+TEST(Emit, AddressesThatAreNumbers) {
+  const absl::StatusOr<Emitted> stored = Generate(KernelOfText(R"(@triton.jit
+def kernel(x, z, address, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(x + i, i * 2)
+    tl.store(z + i, tl.load(address.to(tl.pointer_type(tl.int32)) + (B - 1 - i)))
+)",
+                                                              "*i32/16 *i32/16 i64 =128", 4), *TargetOf("sm_80"));
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  const size_t store = stored->text.find("store<"), barrier = stored->text.find("barrier();", store), load = stored->text.find("load<", store);
+  EXPECT_LT(barrier, load) << stored->text;
+  const absl::StatusOr<Emitted> found = Generate(KernelOfText(R"(@triton.jit
+def kernel(c, address, N, K, a_ptr, b_ptr, BM: tl.constexpr, BK: tl.constexpr):
+    m = tl.load(address.to(tl.pointer_type(tl.int32)))
+    a = tl.make_tensor_descriptor(a_ptr, shape=[N, K], strides=[K, 1], block_shape=[BM, BK])
+    b = tl.make_tensor_descriptor(b_ptr, shape=[N, K], strides=[K, 1], block_shape=[BM, BK])
+    to = tl.make_tensor_descriptor(c, shape=[N, N], strides=[N, 1], block_shape=[BM, BM])
+    acc = tl.zeros([BM, BM], tl.float32)
+    for i in range(0, m, BK):
+        acc += tl.dot(a.load([tl.program_id(0) * BM, i]), b.load([0, i]).T)
+    to.store([tl.program_id(0) * BM, 0], acc.to(tl.float16))
+)",
+                                                              "*f16/16 i64 i32/16 i32/16 *f16/16 *f16/16 =128 =64", 8), *TargetOf("sm_90a"));
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->text.find("prefetch_line(address)"), std::string::npos) << found->text;
+  ExpectCompiles(*found, "sm_90a");
+}
+
+// Maps that the kernel makes beside maps of the launcher's: a store through the former hides none of the latter.
+TEST(Emit, MadeMapsBesideOthers) {
+  const absl::StatusOr<Emitted> emitted = Generate(KernelOfText(R"(@triton.jit
+def kernel(sizes, ap, bp, cp, out, out2, M, N, BM: tl.constexpr, BK: tl.constexpr):
+    g = tl.program_id(0)
+    m = tl.load(sizes)
+    n = tl.load(sizes + 1)
+    k = tl.load(sizes + 2)
+    a = tl.make_tensor_descriptor(ap, shape=[m, k], strides=[k, 1], block_shape=[BM, BK])
+    b = tl.make_tensor_descriptor(bp, shape=[n, k], strides=[k, 1], block_shape=[BM, BK])
+    to = tl.make_tensor_descriptor(cp, shape=[m, n], strides=[n, 1], block_shape=[BM, BM])
+    o = tl.make_tensor_descriptor(out, shape=[M, N], strides=[N, 1], block_shape=[BM, BM])
+    acc = tl.zeros([BM, BM], tl.float32)
+    for i in range(0, k, BK):
+        acc += tl.dot(a.load([g * BM, i]), b.load([0, i]).T)
+    to.store([g * BM, 0], acc.to(tl.float16))
+    o.store([g * BM, 0], (acc * 2).to(tl.float16))
+    o2 = tl.make_tensor_descriptor(out2, shape=[M, N], strides=[N, 1], block_shape=[BM, BM])
+    o2.store([g * BM, 0], (acc * 3).to(tl.float16))
+)",
+                                                                "*i32/16 *f16/16 *f16/16 *f16/16 *f16/16 *f16/16 i32/16 i32/16 =128 =64", 8), *TargetOf("sm_90a"));
+  ASSERT_TRUE(emitted.ok()) << emitted.status();
+  EXPECT_NE(emitted->text.find("store_box(&map"), std::string::npos);
+  ExpectCompiles(*emitted, "sm_90a");
+}
+
 constexpr absl::string_view kGroupedLoop = R"(@triton.jit
 def kernel(sizes, addresses, count, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     for g in range(count):

@@ -160,7 +160,7 @@ absl::Status Printer::PrintBoxStore(const ir::Op& op) {
     Line("fence_shared();");
     Line(sync);
   };
-  const std::string by_map = made ? absl::StrCat("map", next_label_++) : "";
+  const std::string by_map = made ? absl::StrCat("fits", next_label_++) : "";
   auto copy = [&](const Panel& panel, bool last) {
     Line("if (", made ? absl::StrCat(by_map, " && ") : "", first, Merged() ? " && programs.counts" : "", ") {");
     Line("  store_box(", map, ", ", panel.from, ", ", panel.coordinates, ");");

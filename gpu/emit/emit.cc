@@ -24,6 +24,18 @@ bool IsReserved(const std::string& name) {
       "round", "floor", "ceil", "tan", "erf", "lt", "le", "gt", "ge", "eq", "ne", "neg", "mod", "fma", "min", "max", "index", "tv", "barrier", "packed",
       "f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "same", "pick", "number", "stored", "shuffle", "join", "constant",
       "relabel", "convert", "maximum", "minimum", "exp2", "log2", "tanh", "rsqrt", "invert", "bitcast", "program", "programs", "program_stride", "strided", "deal", "deals", "dealer", "told", "member", "other", "others", "claim", "claims", "map_places", "count", "left", "grid_x", "grid_y", "grid_z", "fragment", "mma", "r", "i", "wide", "y0", "y1", "yn", "j0", "j1", "jn",
+      // CUDA's own functions, which a kernel may not be called either, and what else the text declares.
+      "INFINITY", "NAN", "NDEBUG", "NULL", "acos", "acosf", "acosh", "acoshf", "after", "asin", "asinf", "asinh", "asinhf", "assert", "atan", "atan2f",
+      "atanf", "atanh", "atanhf", "cbrt", "cbrtf", "ceilf", "clock", "clock64", "copysignf", "cosf", "cosh", "coshf", "cospi", "cospif", "dim2", "dim3",
+      "ends", "erfc", "erfcf", "erfcinv", "erfcinvf", "erfcx", "erfcxf", "erff", "erfinv", "erfinvf", "exp10", "exp10f", "exp2f", "expf", "expm1", "expm1f",
+      "fabs", "fabsf", "fdim", "fdimf", "floorf", "fmaf", "fmax", "fmaxf", "fmin", "fminf", "fmod", "fmodf", "free", "frexp", "frexpf", "half", "half2",
+      "hypot", "hypotf", "ilogb", "ilogbf", "isfinite", "isinf", "isnan", "j0", "j0f", "j1", "j1f", "jn", "jnf", "labs", "ldexp", "ldexpf", "lgamma",
+      "lgammaf", "llabs", "llround", "llroundf", "log10", "log10f", "log1p", "log1pf", "log2f", "logb", "logbf", "logf", "lrint", "lrintf", "lround",
+      "lroundf", "malloc", "memcpy", "memset", "modf", "modff", "nan", "nanf", "nearbyint", "nearbyintf", "nextafter", "nextafterf", "norm", "norm3d",
+      "norm3df", "norm4d", "norm4df", "normcdf", "normcdff", "normcdfinv", "normcdfinvf", "normf", "pow", "powf", "printf", "ptrdiff_t", "rcbrt", "rcbrtf",
+      "remainder", "remainderf", "remquo", "remquof", "rhypot", "rhypotf", "rint", "rintf", "rnorm", "rnorm3d", "rnorm3df", "rnorm4d", "rnorm4df", "rnormf",
+      "roundf", "rsqrtf", "scalbln", "scalblnf", "scalbn", "scalbnf", "signbit", "sincos", "sincosf", "sincospi", "sincospif", "sinf", "sinh", "sinhf",
+      "sinpi", "sinpif", "size_t", "sqrtf", "std", "tanf", "tanhf", "tgamma", "tgammaf", "there", "trunc", "truncf",
       // What gpu/device declares (emit_test.cc looks).
       "AddOp", "AllTrue", "AndOp", "ArgMaxOp", "ArgMinOp", "AtomicAdd", "Claim", "Deal", "Dealer", "Divided", "MadeMap", "MapFields", "MapPlace", "MaxOp",
       "MergedPrograms", "MinOp", "MulOp", "OrOp", "Pair", "Programs", "Quotients", "Records", "RegisterA", "RegisterB", "Ring", "RunLoad", "RunWords",
@@ -49,8 +61,16 @@ bool IsReserved(const std::string& name) {
       "wide_product", "wrap", "write_shared", "zero_of"};
   // What the emitter numbers: ring0, b12, words3_0, L4.
   static const auto* const kNumbered = new std::set<std::string>{
-      "A", "C", "D", "G", "L", "P", "R", "S", "T", "W", "a", "add", "ahead", "fields", "thread_L", "written", "b", "before", "behind", "changed", "copies", "drained", "first", "given", "go", "group", "inverse", "kind", "late", "left", "low", "made", "map", "mapped", "most", "none", "old",
+      "A", "C", "D", "G", "L", "P", "R", "S", "T", "W", "a", "add", "ahead", "asm_", "fields", "fits", "function_", "thread_L", "thread_W", "written", "x_of", "y_of", "b", "before", "behind", "changed", "copies", "drained", "first", "given", "go", "group", "inverse", "kind", "late", "left", "low", "made", "map", "mapped", "most", "none", "old",
       "part", "place", "put", "quotients", "record", "reduced", "ring", "scalar", "slot", "take", "trips", "words", "work"};
+  // Macros, CUDA's own, and what the emitter makes of other names.
+  for (const char* start : {"TV_", "tv_", "__"}) {
+    if (name.compare(0, std::strlen(start), start) == 0) return true;
+  }
+  if (name.size() > 1 && name[0] == '_' && std::isupper(static_cast<unsigned char>(name[1]))) return true;
+  for (const char* end : {"_ahead", "_trip"}) {
+    if (name.size() > std::strlen(end) && name.compare(name.size() - std::strlen(end), std::string::npos, end) == 0) return true;
+  }
   const size_t digits = name.find_first_of("0123456789");
   if (digits != std::string::npos && kNumbered->count(name.substr(0, digits)) != 0) return true;
   return kWords->count(name) != 0;
@@ -98,10 +118,7 @@ std::string Printer::Name(ir::ValueId id) {
   if (!names_[id].empty()) return names_[id];
   std::string name = Identifier(kernel().values[id].name);
   if (kernel().values[id].name.empty()) name = absl::StrCat("v", id);
-  if (IsReserved(name) || !taken_.insert(name).second) {
-    name = absl::StrCat(name, "_", id);
-    taken_.insert(name);
-  }
+  for (bool again = false; IsReserved(name) || !taken_.insert(name).second; again = true) name = absl::StrCat(again ? "v_" : "", name, "_", id);
   return names_[id] = name;
 }
 

@@ -66,7 +66,7 @@ absl::StatusOr<std::string> Printer::PrintFunction(const ir::Op& op, const std::
   const int number = next_label_++;
   std::string params;
   for (int side = 0; side < sides; ++side) {
-    const std::string param = absl::StrCat(side == 0 ? "x" : "y", "_", number);
+    const std::string param = absl::StrCat(side == 0 ? "x_of" : "y_of", number);
     absl::StrAppend(&params, side == 0 ? "" : ", ", type, " ", param);
     for (size_t i = 0; i < count; ++i) names_[region.args[side * count + i]] = count == 1 ? param : absl::StrCat(param, ".f", i);
   }

@@ -44,7 +44,8 @@ void Printer::CollectBases(const ir::Region& region) {
     switch (op.op) {
       case Op::kSplat: case Op::kBroadcast: case Op::kExpandDims: case Op::kReshape: case Op::kPermute: case Op::kPtrAdd: case Op::kConvertLayout:
       case Op::kBitcast: case Op::kCast: case Op::kFlip: case Op::kSplit: case Op::kGather:
-        for (ir::ValueId result : op.results) base_[result] = BaseOf(op.operands[0]);
+        // An address that came as a number is anybody's.
+        for (ir::ValueId result : op.results) base_[result] = TypeOf(op.operands[0]).elem.pointer ? BaseOf(op.operands[0]) : -1;
         break;
       case Op::kJoin: case Op::kCat:
         base_[op.results[0]] = BaseOf(op.operands[0]) == BaseOf(op.operands[1]) ? BaseOf(op.operands[0]) : -1;

@@ -175,8 +175,7 @@ class GpuRunner : public host::DeviceRunner {
   // A kernel that makes tensor maps itself is timed with and without, and with another order of blocks.
   absl::Status Tune(std::vector<host::TuneCandidate>& asked) override {
     for (const host::TuneCandidate& c : asked) {
-      SetMapsPay(*c.kernel, true);
-      SetStridesPay(*c.kernel, false);
+      if (c.status.ok()) SetMapsPay(*c.kernel, true);
     }
     std::vector<std::shared_ptr<const gpu::LoadedKernel>> loaded(asked.size());
     CompileAll(asked, loaded);
@@ -216,7 +215,11 @@ class GpuRunner : public host::DeviceRunner {
         if (std::find(storages.begin(), storages.end(), tensor.storage) == storages.end()) storages.push_back(tensor.storage);
       }
     }
-    // Trials write where the launch will write: what stands there is kept aside.
+    // Trials write where the launch will write: what stands there is kept aside. That may be any memory whose address the program knows.
+    for (const std::weak_ptr<Storage>& escaped : escaped_) {
+      std::shared_ptr<Storage> storage = escaped.lock();
+      if (storage != nullptr && std::find(storages.begin(), storages.end(), storage) == storages.end()) storages.push_back(std::move(storage));
+    }
     std::vector<std::unique_ptr<gpu::DeviceMemory>> saved;
     for (const std::shared_ptr<Storage>& storage : storages) {
       TILEVM_ASSIGN_OR_RETURN(saved.emplace_back(), device_->Allocate(storage->bytes()));

@@ -1027,6 +1027,61 @@ TEST_F(TuneTest, OrderOfBlocksOfAKernelThatFindsItsArrays) {
   EXPECT_EQ(strides, std::vector<uint32_t>{1});
 }
 
+TEST_F(TuneTest, AConfigurationThatTheKernelRefusesIsLeftOut) {
+  std::shared_ptr<Program> program = Load(R"(
+import torch
+import triton
+import triton.language as tl
+
+@triton.autotune(configs=[triton.Config({'B': 64}), triton.Config({'B': 128})], key=['n'])
+@triton.jit
+def bump(x, n, B: tl.constexpr):
+    tl.static_assert(B <= 64)
+    i = tl.arange(0, B)
+    tl.store(x + i, tl.load(x + i) + 1)
+
+def run(n):
+    x = torch.zeros([128], dtype=torch.float32, device='cuda')
+    bump[(1,)](x, n)
+    return 0
+)", Options());
+  auto out = program->Call("run", specializer::CallArgs{{specializer::Value::Int(5)}, {}});
+  ASSERT_TRUE(out.ok()) << program->Format(out.status());
+  ASSERT_EQ(program->world().tuned().size(), 1u);
+  EXPECT_EQ(program->world().tuned()[0].configs[0].refused, "");
+  EXPECT_NE(program->world().tuned()[0].configs[1].refused, "");
+}
+
+// What trials write by addresses that the kernel finds is put back too.
+TEST_F(TuneTest, TrialsLeaveMemoryThatTheKernelFinds) {
+  Control().run = [](const FakeLaunch& launch) {
+    const int64_t* at = *static_cast<int64_t**>(launch.params[0]);
+    *reinterpret_cast<float*>(at[0]) += 1;
+    return 5.0;
+  };
+  std::shared_ptr<Program> program = Load(R"(
+import torch
+import triton
+import triton.language as tl
+
+@triton.autotune(configs=[triton.Config({'B': 64}), triton.Config({'B': 128})], key=['n'])
+@triton.jit
+def bump(at, n, B: tl.constexpr):
+    x = tl.load(at).to(tl.pointer_type(tl.float32))
+    tl.store(x, tl.load(x) + B // B)
+
+def run(n):
+    x = torch.zeros([16], dtype=torch.float32, device='cuda')
+    at = torch.tensor([x.data_ptr()], dtype=torch.int64, device='cuda')
+    bump[(1,)](at, n)
+    return x
+)", Options());
+  auto out = program->Call("run", specializer::CallArgs{{specializer::Value::Int(5)}, {}});
+  ASSERT_TRUE(out.ok()) << program->Format(out.status());
+  EXPECT_GT(Control().launches, 2);
+  EXPECT_EQ(Floats(*out)[0], 1);
+}
+
 TEST_F(TuneTest, AConfigurationThatDoesNotFitIsLeftOut) {
   Control().max_threads = 32;
   std::shared_ptr<Program> program = Tuned();
