@@ -16,11 +16,15 @@ namespace {
 // Beside the example kernels, for its CUDA text alone.
 constexpr ExampleKernel kLayerNorm = {"layer_norm", "layer_norm_forward", "*f16/16 *f16/16 *f16/16 *f16/16 *f32/16 *f32/16 i32/16 i32/16 f32 =1024"};
 
-// The text for an arch whose path is the plain one: cp.async and mma.sync. Attention, whose text is long and much in motion, has none.
+// The text for an arch whose path is the plain one: cp.async and mma.sync; of matmul also for one with roles, tensor maps and wgmma. Attention, whose text is long
+// and much in motion, has none.
 absl::Status AddCuda(const ir::Kernel& kernel, const std::string& path, std::map<std::string, std::string>& texts) {
-  TILEVM_ASSIGN_OR_RETURN(const gpu::Target target, gpu::TargetOf("sm_80"));
-  TILEVM_ASSIGN_OR_RETURN(const gpu::Emitted emitted, gpu::Generate(kernel, target));
-  texts[path] = emitted.text;
+  for (const char* arch : {"sm_80", "sm_90a"}) {
+    if (arch != std::string("sm_80") && kernel.name != "matmul_kernel") continue;
+    TILEVM_ASSIGN_OR_RETURN(const gpu::Target target, gpu::TargetOf(arch));
+    TILEVM_ASSIGN_OR_RETURN(const gpu::Emitted emitted, gpu::Generate(kernel, target));
+    texts[absl::StrCat(path, arch, ".cu")] = emitted.text;
+  }
   return absl::OkStatus();
 }
 
@@ -39,14 +43,14 @@ absl::Status AddStages(const ExampleKernel& example, std::map<std::string, std::
   };
   TILEVM_ASSIGN_OR_RETURN(const ir::Kernel kernel, specializer::RunPasses(std::move(typed), options));
   if (absl::string_view(example.kernel) == "flash_attn_kernel") return absl::OkStatus();
-  return AddCuda(kernel, absl::StrCat(folder, number, ".sm_80.cu"), texts);
+  return AddCuda(kernel, absl::StrCat(folder, number, "."), texts);
 }
 
 absl::Status AddLayerNorm(std::map<std::string, std::string>& texts) {
   TILEVM_ASSIGN_OR_RETURN(const isa::Module module, CompileExample(kLayerNorm));
   TILEVM_ASSIGN_OR_RETURN(ir::Kernel typed, SpecializeExample(kLayerNorm, module));
   TILEVM_ASSIGN_OR_RETURN(const ir::Kernel kernel, specializer::RunPasses(std::move(typed)));
-  return AddCuda(kernel, absl::StrCat("tests/golden/", kLayerNorm.kernel, "/sm_80.cu"), texts);
+  return AddCuda(kernel, absl::StrCat("tests/golden/", kLayerNorm.kernel, "/"), texts);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The key of a cubin: everything that changes the code changes it, nothing else does. With NVRTC: text to cubin, through the disk cache.
 #include "gpu/compile/compiler.h"
 
+#include <cstdlib>
 #include <filesystem>
 
 #include <gtest/gtest.h>
@@ -28,6 +29,23 @@ TEST(KeyOf, EveryInputCounts) {
 TEST(KeyOf, ListsDoNotRunTogether) {
   EXPECT_NE(Key("k", {{"ab", "c"}}), Key("k", {{"a", "bc"}}));
   EXPECT_NE(Key("k", {}, "sm_90a", {"ab"}), Key("k", {}, "sm_90a", {"a", "b"}));
+}
+
+TEST(KeyOf, WhereAndWhenDoNotCount) {
+  const CacheKey here = Key();
+  const std::filesystem::path old = std::filesystem::current_path();
+  const char* const home = std::getenv("HOME");
+  const std::string old_home = home == nullptr ? "" : home;
+  std::filesystem::current_path("/");
+  setenv("HOME", "/nowhere", 1);
+  setenv("TZ", "Asia/Tokyo", 1);
+  EXPECT_EQ(Key(), here);
+  std::filesystem::current_path(old);
+  unsetenv("TZ");
+  if (home == nullptr) unsetenv("HOME");
+  else setenv("HOME", old_home.c_str(), 1);
+  // The same in every run, on every day and machine.
+  EXPECT_EQ(KeyHex(here), "ca19de5d6abececb6f91c81a54ba5b6e161082147fa800640fcf99bc1f7f98a0");
 }
 
 TEST(KeyOf, PlacesInTheSourceDoNotCount) {

@@ -133,11 +133,11 @@ uint32_t SameRegisters(const layout::LayoutKernel& kernel, const analysis::AxisF
   return same;
 }
 
-// split: into roles, if it can be; boxes: for that, null for none.
+// split: into roles, if it can be; boxes: for that, null for none. scratch: shared memory to be left beside what the schedule knows of.
 pipeline::Schedule ScheduleOf(const layout::LayoutKernel& kernel, const analysis::Accesses& accesses, const Target& target, const GenerateOptions& options,
                               bool split = false, const analysis::Boxes* boxes = nullptr, int64_t scratch = 0) {
   pipeline::ScheduleOptions how;
-  how.max_smem = target.max_smem_per_block;
+  how.max_smem = target.max_smem_per_block - (split ? 0 : scratch);
   how.wgmma = target.number == 90 && options.wgmma;
   how.overlap = options.overlap;
   how.vector = [&](const ir::Op& op) { return VectorOf(kernel, accesses, op); };
@@ -277,7 +277,16 @@ absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& t
     absl::StatusOr<Emitted> packed = EmitCuda(kernel, packing);
     if (!packed.ok() || (packed->smem_bytes <= kMostPackedBytes && !packed->uses_records())) return packed;
   }
-  return EmitCuda(kernel, emit);
+  // Nor do slots of a pipelined loop that leave no room for what the rest needs.
+  absl::StatusOr<Emitted> emitted = EmitCuda(kernel, emit);
+  int64_t over = 0;
+  for (int attempt = 0; attempt < 3 && emitted.ok() && emitted->smem_bytes > target.max_smem_per_block && emitted->smem_buffers > 0; ++attempt) {
+    over += emitted->smem_bytes - target.max_smem_per_block;
+    const pipeline::Schedule shorter = ScheduleOf(kernel, accesses, target, options, false, nullptr, over);
+    emit.schedule = &shorter;
+    emitted = EmitCuda(kernel, emit);
+  }
+  return emitted;
 }
 
 namespace {

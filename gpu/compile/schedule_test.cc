@@ -423,6 +423,38 @@ def kernel(sizes, addresses, c, BM: tl.constexpr, BN: tl.constexpr, BK: tl.const
   EXPECT_EQ(looks.size(), 2u) << emitted->text;
 }
 
+// A product without tensor cores goes through shared memory beside the slots of its loop: there are fewer of those where both do not fit.
+TEST(Emit, SlotsLeaveRoomForProductsByMultiplyAdds) {
+  constexpr absl::string_view kProduct = R"(@triton.jit
+def kernel(a_ptr, b_ptr, c_ptr, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m = tl.arange(0, BM)
+    n = tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    acc = tl.zeros((BM, BN), dtype=TYPE)
+    for i in range(0, K, BK):
+        a = tl.load(a_ptr + m[:, None] * K + (k + i)[None, :])
+        b = tl.load(b_ptr + (k + i)[:, None] * BN + n[None, :])
+        acc = tl.dot(a, b, acc, input_precision='MODE', out_dtype=TYPE)
+    tl.store(c_ptr + m[:, None] * BN + n[None, :], acc)
+)";
+  struct { const char *arch, *mode, *type, *args; } const tests[] = {
+      {"sm_90a", "ieee", "tl.float32", "*f32/16 *f32/16 *f32/16 i32/16 =128 =128 =64"}, {"sm_90a", "tf32x3", "tl.float32", "*f32/16 *f32/16 *f32/16 i32/16 =128 =128 =64"},
+      {"sm_80", "ieee", "tl.float32", "*f32/16 *f32/16 *f32/16 i32/16 =128 =128 =64"},  {"sm_86", "ieee", "tl.float32", "*f32/16 *f32/16 *f32/16 i32/16 =128 =128 =32"},
+      {"sm_86", "ieee", "tl.float64", "*f64/16 *f64/16 *f64/16 i32/16 =64 =64 =32"},    {"sm_89", "ieee", "tl.float64", "*f64/16 *f64/16 *f64/16 i32/16 =64 =64 =32"},
+      {"sm_120a", "ieee", "tl.float64", "*f64/16 *f64/16 *f64/16 i32/16 =64 =64 =32"}};
+  for (const auto& test : tests) {
+    SCOPED_TRACE(absl::StrCat(test.arch, " ", test.mode, " ", test.args));
+    std::string text(kProduct);
+    for (const auto& [from, to] : {std::pair{"MODE", test.mode}, std::pair{"TYPE", test.type}}) {
+      for (size_t at = 0; (at = text.find(from, at)) != std::string::npos;) text.replace(at, 4, to);
+    }
+    const Target target = *TargetOf(test.arch);
+    const absl::StatusOr<Emitted> emitted = Generate(KernelOfText(text, test.args, 4), target);
+    ASSERT_TRUE(emitted.ok()) << emitted.status();
+    EXPECT_LE(emitted->smem_bytes, target.max_smem_per_block);
+  }
+}
+
 void ExpectCompiles(const Emitted& emitted, const char* arch) {
   absl::StatusOr<std::shared_ptr<const Nvrtc>> nvrtc = Nvrtc::Load();
   if (!nvrtc.ok()) return;
