@@ -47,7 +47,7 @@ absl::StatusOr<std::shared_ptr<Engine>> Engine::Open(EngineOptions options) {
   gpu.cache.directory = options.cache_directory;
   gpu.cache.lower_layers = options.cache_lower_layers;
   gpu.cache.max_bytes = options.max_cache_bytes;
-  gpu.cache.warn = options.log;
+  gpu.cache.warn = options.warn ? options.warn : options.log;
   absl::StatusOr<std::shared_ptr<host::DeviceRunner>> device = OpenGpu(gpu);
   if (!device.ok() && !any) return device.status();
   if (!device.ok() && options.log) options.log(absl::StrCat("the CPU engine is used: ", device.status().message()));

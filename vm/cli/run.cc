@@ -96,6 +96,7 @@ class Runner {
     options.max_ops = flags_.max_ops;
     options.limits.max_tensor_bytes = flags_.max_memory.empty() ? 0 : Bytes(flags_.max_memory);
     if (flags_.json) options.print = [this](absl::string_view line) { report_.printed.emplace_back(line); };
+    options.warn = [](absl::string_view line) { std::fprintf(stderr, "tilevm: %.*s\n", static_cast<int>(line.size()), line.data()); };
     if (flags_.verbose) options.log = [](absl::string_view line) { std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); };
     Apply(flags_.device, options);
     options.debug = flags_.debug;

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
@@ -1080,6 +1081,20 @@ def run(n):
   ASSERT_TRUE(out.ok()) << program->Format(out.status());
   EXPECT_GT(Control().launches, 2);
   EXPECT_EQ(Floats(*out)[0], 1);
+}
+
+// That a cache cannot be read and cannot be written is said once each, whatever is tried there, and nothing else comes of it.
+TEST_F(TuneTest, ACacheThatCannotBeWritten) {
+  std::vector<std::string> warnings;
+  EngineOptions options = Options();
+  std::ofstream(directory_.string() + ".file") << "no folder";
+  options.cache_directory = directory_.string() + ".file/cache";
+  options.warn = [&](absl::string_view line) { warnings.emplace_back(line); };
+  std::shared_ptr<Program> program = Load(kTuned, options);
+  auto out = program->Call("run", specializer::CallArgs{{Tensor(std::vector<float>(100, 3))}, {}});
+  EXPECT_TRUE(out.ok()) << program->Format(out.status());
+  EXPECT_EQ(warnings.size(), 2u);
+  std::filesystem::remove(directory_.string() + ".file");
 }
 
 TEST_F(TuneTest, AConfigurationThatDoesNotFitIsLeftOut) {
