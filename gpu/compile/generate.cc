@@ -277,7 +277,7 @@ absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& t
     absl::StatusOr<Emitted> packed = EmitCuda(kernel, packing);
     if (!packed.ok() || (packed->smem_bytes <= kMostPackedBytes && !packed->uses_records())) return packed;
   }
-  // Nor do slots of a pipelined loop that leave no room for what the rest needs.
+  // A pipelined loop gets fewer slots if they leave no room for what the schedule does not know of (products by multiply-adds).
   absl::StatusOr<Emitted> emitted = EmitCuda(kernel, emit);
   int64_t over = 0;
   for (int attempt = 0; attempt < 3 && emitted.ok() && emitted->smem_bytes > target.max_smem_per_block && emitted->smem_buffers > 0; ++attempt) {

@@ -218,7 +218,7 @@ class GpuRunner : public host::DeviceRunner {
     // Trials write where the launch will write: what stands there is kept aside. That may be any memory whose address the program knows.
     for (const std::weak_ptr<Storage>& escaped : escaped_) {
       std::shared_ptr<Storage> storage = escaped.lock();
-      if (storage != nullptr && std::find(storages.begin(), storages.end(), storage) == storages.end()) storages.push_back(std::move(storage));
+      if (storage != nullptr && storage->mirror() != nullptr && std::find(storages.begin(), storages.end(), storage) == storages.end()) storages.push_back(std::move(storage));
     }
     std::vector<std::unique_ptr<gpu::DeviceMemory>> saved;
     for (const std::shared_ptr<Storage>& storage : storages) {
