@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "gpu/compile/legalize.h"
 #include "gpu/compile/packing.h"
+#include "gpu/compile/remarks.h"
 #include "gpu/compile/run_access.h"
 #include "isa/status.h"
 #include "specializer/analysis/access_plan.h"
@@ -230,6 +231,20 @@ pipeline::Schedule Plan(const layout::LayoutKernel& kernel, const Target& target
   return ScheduleOf(kernel, accesses, target, options);
 }
 
+namespace {
+// Emitted::plan
+std::string Describe(const layout::LayoutKernel& kernel, const Target& target, const GenerateOptions& options, const pipeline::Schedule& schedule, const Emitted& emitted) {
+  std::string out = absl::StrCat("kernel ", emitted.entry, " for ", target.arch, ": ", emitted.threads, " threads, ", emitted.smem_bytes, " of ", target.max_smem_per_block,
+                                 " bytes of shared memory\n");
+  if (schedule.roles.groups == 0 && emitted.packed > 1) absl::StrAppend(&out, "a CTA runs ", emitted.packed, " programs, each on a warp of its own\n");
+  if (schedule.roles.groups == 0 && emitted.packed == 1) absl::StrAppend(&out, "a CTA runs one program, on ", kernel.kernel.options.num_warps, kernel.kernel.options.num_warps == 1 ? " warp\n" : " warps\n");
+  if (emitted.begins_early) absl::StrAppend(&out, "it may begin before the kernel in front of it has ended\n");
+  absl::StrAppend(&out, pipeline::Print(schedule, kernel));
+  for (const Remark& remark : Remarks(kernel, target, options, schedule)) absl::StrAppend(&out, remark.text, "\n");
+  return out;
+}
+}  // namespace
+
 absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& target, const GenerateOptions& given) {
   GenerateOptions options = given;
   const analysis::Accesses accesses(kernel.kernel, {.trust_signs = options.promises.trust_signs});
@@ -247,12 +262,20 @@ absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& t
   emit.run = [&](const ir::Op& op) { return accesses.IsGuessed(op) ? std::nullopt : runs.Of(kernel, op); };
   emit.whole_run = [&](const ir::Op& op) { return runs.WholeTile(op); };
   emit.same_registers = [&](ir::ValueId id) { return SameRegisters(kernel, accesses.facts(), id); };
+  const auto described = [&](absl::StatusOr<Emitted> emitted) {
+    if (options.describe && emitted.ok()) emitted->plan = Describe(kernel, target, options, *emit.schedule, *emitted);
+    return emitted;
+  };
   // A split kernel whose other shared memory does not fit beside the rings gets shorter rings.
   int64_t scratch = 0;
+  std::string why_no_roles = target.number != 90 ? "that is done on sm_90a only" : kernel.kernel.options.debug ? "it is compiled for debugging" : "";
   for (int attempt = 0; attempt < 3 && MaySplit(kernel, target, options); ++attempt) {
     const std::unique_ptr<analysis::Boxes> boxes = BoxesOf(kernel, target, options);
     const pipeline::Schedule schedule = ScheduleOf(kernel, accesses, target, options, true, boxes.get(), scratch);
-    if (schedule.roles.groups == 0) break;
+    if (schedule.roles.groups == 0) {
+      why_no_roles = schedule.why_no_roles;
+      break;
+    }
     emit.schedule = &schedule;
     emit.boxes = boxes.get();
     absl::StatusOr<Emitted> emitted = EmitCuda(kernel, emit);
@@ -264,29 +287,33 @@ absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& t
       options.promises.made = false;
       continue;
     }
-    if (!emitted.ok() || emitted->smem_bytes <= target.max_smem_per_block) return emitted;
+    if (!emitted.ok() || emitted->smem_bytes <= target.max_smem_per_block) return described(std::move(emitted));
     scratch = emitted->smem_bytes - schedule.roles.bytes;
+    why_no_roles = absl::StrCat("two slots do not fit beside ", scratch, " bytes of other shared memory");
   }
   emit.boxes = nullptr;
-  const pipeline::Schedule schedule = ScheduleOf(kernel, accesses, target, options);
+  pipeline::Schedule schedule = ScheduleOf(kernel, accesses, target, options);
+  schedule.why_no_roles = why_no_roles;
   emit.schedule = &schedule;
   if (options.promises.many && CanPack(kernel.kernel)) {
     EmitOptions packing = emit;
     packing.packed = kPacked;
     packing.begins_early = target.number >= 90 && MayBeginEarly(kernel.kernel, kPacked);
     absl::StatusOr<Emitted> packed = EmitCuda(kernel, packing);
-    if (!packed.ok() || (packed->smem_bytes <= kMostPackedBytes && !packed->uses_records())) return packed;
+    if (!packed.ok() || (packed->smem_bytes <= kMostPackedBytes && !packed->uses_records())) return described(std::move(packed));
   }
   // A pipelined loop gets fewer slots if they leave no room for what the schedule does not know of (products by multiply-adds).
   absl::StatusOr<Emitted> emitted = EmitCuda(kernel, emit);
   int64_t over = 0;
+  pipeline::Schedule shorter;
   for (int attempt = 0; attempt < 3 && emitted.ok() && emitted->smem_bytes > target.max_smem_per_block && emitted->smem_buffers > 0; ++attempt) {
     over += emitted->smem_bytes - target.max_smem_per_block;
-    const pipeline::Schedule shorter = ScheduleOf(kernel, accesses, target, options, false, nullptr, over);
+    shorter = ScheduleOf(kernel, accesses, target, options, false, nullptr, over);
+    shorter.why_no_roles = why_no_roles;
     emit.schedule = &shorter;
     emitted = EmitCuda(kernel, emit);
   }
-  return emitted;
+  return described(std::move(emitted));
 }
 
 namespace {

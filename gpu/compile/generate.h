@@ -45,6 +45,7 @@ struct GenerateOptions {
   int merged = 4;            // programs that share a CTA, at most
   bool threads = true;       // a warpgroup of its own may copy what is no box (specializer/pipeline/roles.h)
   bool few_programs = false; // no more than multiprocessors: each CTA may have one for itself
+  bool describe = false;     // Emitted::plan is written
 };
 
 // The kernel makes maps itself: the promise `made` is of meaning.
@@ -54,7 +55,7 @@ inline bool MakesMaps(const Emitted& emitted) {
 
 // The kernel (after specializer::RunPasses) with a layout for each tile value: `inspect --stage layout`.
 absl::StatusOr<layout::LayoutKernel> LayOut(const ir::Kernel& kernel, const Target& target, const GenerateOptions& options);
-// What runs ahead of loops with dots, from the result of LayOut: `inspect --stage pipeline`.
+// What runs ahead of loops with dots, from the result of LayOut. Emit may settle for less, as shared memory and templates have it: GenerateOptions::describe.
 pipeline::Schedule Plan(const layout::LayoutKernel& kernel, const Target& target, const GenerateOptions& options);
 // The text, from the result of LayOut.
 absl::StatusOr<Emitted> Emit(const layout::LayoutKernel& kernel, const Target& target, const GenerateOptions& options);

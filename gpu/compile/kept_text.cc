@@ -85,10 +85,10 @@ void Put(ByteWriter& out, const ir::Kernel& kernel) {
 
 // Bound by position and in full: a new member does not compile until it is in the key.
 void Put(ByteWriter& out, const GenerateOptions& options) {
-  const auto& [promises, line_directives, overlap, wgmma, merged, threads, few_programs] = options;
+  const auto& [promises, line_directives, overlap, wgmma, merged, threads, few_programs, describe] = options;
   const auto& [no_alias, trust_signs, loops_run, parts, tail, many, boxes, turn, box_stores, workspace, made] = promises;
   for (int number : {parts, merged}) Put(out, number);
-  for (bool flag : {no_alias, trust_signs, loops_run, tail, many, boxes, turn, box_stores, workspace, made, line_directives, overlap, wgmma, threads, few_programs}) out.U8(flag);
+  for (bool flag : {no_alias, trust_signs, loops_run, tail, many, boxes, turn, box_stores, workspace, made, line_directives, overlap, wgmma, threads, few_programs, describe}) out.U8(flag);
 }
 
 }  // namespace

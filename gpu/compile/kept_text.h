@@ -21,8 +21,8 @@ extern const char kGeneratorVersion[];  // made by the build
 
 CacheKey TextKey(const ir::Kernel& kernel, const Target& target, const GenerateOptions& options, absl::string_view version = kGeneratorVersion);
 
-// Whether Generate's answer for these options can be kept: kernels that are split anew bring a kernel of their own.
-inline bool CanBeKept(const GenerateOptions& options) { return options.promises.parts == 1; }
+// Whether Generate's answer for these options can be kept: kernels that are split anew bring a kernel of their own, and plans are for a person.
+inline bool CanBeKept(const GenerateOptions& options) { return options.promises.parts == 1 && !options.describe; }
 
 }  // namespace tilevm::gpu
 

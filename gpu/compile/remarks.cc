@@ -18,14 +18,14 @@ constexpr char kWhereAligned[] = " where the address, which is looked at, is ali
 
 class Writer {
  public:
-  Writer(const layout::LayoutKernel& kernel, const Target& target, const GenerateOptions& options)
+  Writer(const layout::LayoutKernel& kernel, const Target& target, const GenerateOptions& options, pipeline::Schedule schedule)
       : lk_(kernel),
         target_(target),
         options_(options),
         accesses_(kernel.kernel, {.trust_signs = options.promises.trust_signs}),
         runs_(kernel.kernel, accesses_.facts()),
         boxes_(kernel.kernel),
-        schedule_(Plan(kernel, target, options)) {
+        schedule_(std::move(schedule)) {
     Collect(kernel.kernel.body);
   }
 
@@ -171,7 +171,11 @@ class Writer {
 }  // namespace
 
 std::vector<Remark> Remarks(const layout::LayoutKernel& kernel, const Target& target, const GenerateOptions& options) {
-  return Writer(kernel, target, options).Run();
+  return Remarks(kernel, target, options, Plan(kernel, target, options));
+}
+
+std::vector<Remark> Remarks(const layout::LayoutKernel& kernel, const Target& target, const GenerateOptions& options, pipeline::Schedule schedule) {
+  return Writer(kernel, target, options, std::move(schedule)).Run();
 }
 
 }  // namespace tilevm::gpu

@@ -21,6 +21,8 @@ struct Remark {
 
 // In the order of the program. kernel: the result of LayOut.
 std::vector<Remark> Remarks(const layout::LayoutKernel& kernel, const Target& target, const GenerateOptions& options);
+// The same for a schedule that was settled for.
+std::vector<Remark> Remarks(const layout::LayoutKernel& kernel, const Target& target, const GenerateOptions& options, pipeline::Schedule schedule);
 
 }  // namespace tilevm::gpu
 

@@ -48,6 +48,7 @@ struct Emitted {
   bool strided = false;      // not persistent: one more u32 parameter, how far apart along axis 0 programs of neighbouring blocks are (device/programs.cuh)
   int ctas = 1;              // persistent: blocks that a multiprocessor has room for, at most
   std::shared_ptr<const ir::Kernel> split;
+  std::string plan;          // for a person, where it was asked for (gpu/compile/generate.h: describe): what became of each loop, load, store and dot
 };
 
 }  // namespace tilevm::gpu

@@ -21,6 +21,7 @@
 
 #include "gpu/emit/printer.h"
 #include "isa/status.h"
+#include "specializer/pipeline/roles.h"
 
 namespace tilevm::gpu {
 
@@ -87,14 +88,10 @@ absl::Status Printer::PrintRoles() {
     }
     ++depth_;
   };
-  // A register more for a thread of 128 is one less for another: 65536 in all. Addresses of cp.async take more than boxes. By how many warpgroups compute; 0: one, of
-  // each of two CTAs.
-  static constexpr struct { int fewer, more; } kBoxes[] = {{24, 232}, {56, 240}, {40, 232}, {32, 160}, {32, 112}}, kThreads[] = {{88, 168}, {104, 240}, {104, 200}, {80, 144}, {32, 112}},
-                    kMakes[] = {{64, 192}, {104, 240}, {88, 208}, {56, 152}, {32, 112}};
-  const auto& registers = (roles().by_threads ? kThreads : makes ? kMakes : kBoxes)[roles().ctas == 2 ? 0 : roles().groups];
+  const pipeline::RoleRegisters registers = pipeline::RegistersOf(roles());
   Line("if (threadIdx.x >= ", consumers, ") {");
   ++depth_;
-  Line("fewer_registers<", registers.fewer, ">();");
+  Line("fewer_registers<", registers.producer, ">();");
   if (makes) {
     Line("if (threadIdx.x < ", consumers + 32, ") {");
     ++depth_;
@@ -136,7 +133,7 @@ absl::Status Printer::PrintRoles() {
   --depth_;
   Line("} else {");
   ++depth_;
-  Line("more_registers<", registers.more, ">();");
+  Line("more_registers<", registers.consumer, ">();");
   if (options_.begins_early) {
     PrintFirstLines();
     Line("wait_for_kernel_before();");

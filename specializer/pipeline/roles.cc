@@ -814,4 +814,12 @@ std::string AssignRoles(const layout::LayoutKernel& kernel, const RolesOptions& 
   }
 }
 
+RoleRegisters RegistersOf(const Roles& roles) {
+  // A register more for a thread of 128 is one less for another: 65536 in all. Addresses of cp.async take more than boxes. By how many warpgroups compute; 0: one, of
+  // each of two CTAs.
+  static constexpr RoleRegisters kBoxes[] = {{24, 232}, {56, 240}, {40, 232}, {32, 160}, {32, 112}}, kThreads[] = {{88, 168}, {104, 240}, {104, 200}, {80, 144}, {32, 112}},
+                                 kMakes[] = {{64, 192}, {104, 240}, {88, 208}, {56, 152}, {32, 112}};
+  return (roles.by_threads ? kThreads : roles.made.empty() ? kBoxes : kMakes)[roles.ctas == 2 ? 0 : roles.groups];
+}
+
 }  // namespace tilevm::pipeline

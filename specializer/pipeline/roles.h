@@ -57,6 +57,12 @@ struct RolesOptions {
 // Splits the kernel if it can be: schedule->roles. Otherwise nothing changes, and the reason is returned ("loop over k: the mask is not a bound").
 std::string AssignRoles(const layout::LayoutKernel& kernel, const RolesOptions& options, Schedule* schedule);
 
+// Of a thread of the producer's warpgroup and of a consumer, after registers have moved from the one to the other.
+struct RoleRegisters {
+  int producer = 0, consumer = 0;
+};
+RoleRegisters RegistersOf(const Roles& roles);
+
 }  // namespace tilevm::pipeline
 
 #endif  // TILEVM_SPECIALIZER_PIPELINE_ROLES_H_

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "specializer/passes/rewriter.h"
 
 namespace tilevm::pipeline {
@@ -161,9 +160,31 @@ class Scheduler {
     }
   }
 
+  // The first reason counts; always false.
+  bool Not(const ir::Op& loop, std::string why) {
+    out_.why_not.emplace(loop.regions[0].args[0], std::move(why));
+    return false;
+  }
+
+  // Why a load of a loop's body cannot be copied ahead; empty if it may.
+  std::string WhyNoCopy(const ir::Op& op, bool rows) const {
+    const isa::Type& type = TypeOf(op.results[0]);
+    if (type.elem.pointer) return "it loads pointers";
+    if (type.rank() != 2 && !(rows && type.rank() == 1)) return absl::StrCat("its rank is ", type.rank());
+    if (type.rank() == 2 && !OnlyDots(op.results[0])) return "more than dots use it";
+    if (op.BoolAttr("volatile") || !op.StringAttr("cache_modifier").empty() || !op.StringAttr("eviction_policy").empty()) return "it is volatile or has a cache hint";
+    if (op.operand(2) != kNoValue && !IsZero(op.operand(2))) return "where it is masked it is not 0";
+    return "";
+  }
+
   bool TryLoop(const ir::Op& loop) {
     const ir::Region& region = loop.regions[0];
-    if (Writes(region) || region.ops.back().op != Op::kYield) return false;
+    if (Writes(region)) return Not(loop, "it writes memory, or reads what is volatile");
+    if (region.ops.back().op != Op::kYield) return Not(loop, "it may be left early");
+    std::string why = "no operand of its dots is loaded in it";
+    const auto cannot = [&](const ir::Op& load, absl::string_view reason) {
+      if (TypeOf(load.results[0]).rank() == 2) why = absl::StrCat("load ", NameOf(lk_, load.results[0]), " cannot run ahead: ", reason);
+    };
     std::map<ValueId, const ir::Op*> body;
     for (const ir::Op& op : region.ops) {
       for (ValueId result : op.results) body[result] = &op;
@@ -177,9 +198,10 @@ class Scheduler {
       if (op.op != Op::kLoad) continue;
       const ValueId value = op.results[0];
       const isa::Type& type = TypeOf(value);
-      if (type.elem.pointer || !(type.rank() == 2 ? OnlyDots(value) : rows && type.rank() == 1)) continue;
-      if (op.BoolAttr("volatile") || !op.StringAttr("cache_modifier").empty() || !op.StringAttr("eviction_policy").empty()) continue;
-      if (op.operand(2) != kNoValue && !IsZero(op.operand(2))) continue;
+      if (const std::string refused = WhyNoCopy(op, rows); !refused.empty()) {
+        cannot(op, refused);
+        continue;
+      }
       const int elem_bytes = isa::StorageBytes(type.elem);
       const LinearLayout& where = lk_.LayoutOf(value);
       Copy copy;
@@ -204,9 +226,15 @@ class Scheduler {
       } else if (copy.row) {
         continue;
       }
-      if (type.shape[copy.axis] * elem_bytes < 32) continue;
+      if (type.shape[copy.axis] * elem_bytes < 32) {
+        cannot(op, "its rows are shorter than 32 bytes");
+        continue;
+      }
       Loop tried = plan;
-      if (!Need(op.operands[0], loop, tried, body) || !Need(op.operand(1), loop, tried, body)) continue;
+      if (!Need(op.operands[0], loop, tried, body) || !Need(op.operand(1), loop, tried, body)) {
+        cannot(op, "its address or mask is not known before the iteration begins");
+        continue;
+      }
       plan = std::move(tried);
       copy.shared = copy.row ? layout::PlainRow(type.shape[0]) : layout::SwizzledRows(type.shape, copy.axis, elem_bytes);
       copy.bytes = (type.elem_count() * elem_bytes + kRingAlign - 1) / kRingAlign * kRingAlign;
@@ -214,7 +242,7 @@ class Scheduler {
       plan.slot_bytes += copy.bytes;
       plan.copies.push_back(std::move(copy));
     }
-    if (std::all_of(plan.copies.begin(), plan.copies.end(), [](const Copy& copy) { return copy.row; })) return false;
+    if (std::all_of(plan.copies.begin(), plan.copies.end(), [](const Copy& copy) { return copy.row; })) return Not(loop, why);
     std::sort(plan.carried.begin(), plan.carried.end());
     // Backwards: what the rest of the body needs of the slice.
     std::set<ValueId> copied, needed;
@@ -276,8 +304,9 @@ class Scheduler {
         if (op.op == Op::kDot) out_.wgmma.erase(op.results[0]);
       }
       out_.not_printed.clear();
+      const std::string two = absl::StrCat("two slots of ", made.slot_bytes, " bytes and ", scratch, " beside them do not fit into ", options_.max_smem, " bytes of shared memory");
       out_.loops.pop_back();
-      return false;
+      return Not(loop, two);
     }
     if (made.stages < 3) {
       made.deferred = kNoValue;

@@ -139,6 +139,7 @@ struct Schedule {
   ProgramOrder order;
   Roles roles;
   std::string why_no_roles;                                 // for a person, where the kernel might have been split
+  std::map<ir::ValueId, std::string> why_not;               // for a person, by induction variable: loops with dots of which no load runs ahead
   std::map<ir::ValueId, Wgmma> wgmma;                       // by result of the dot
   std::map<std::pair<ir::ValueId, int>, Operand> operands;  // by result of the dot and index of the operand
   std::set<ir::ValueId> not_printed;                        // changes of layout that only such operands use
@@ -160,6 +161,9 @@ struct ScheduleOptions {
 };
 Schedule MakeSchedule(const layout::LayoutKernel& kernel, const ScheduleOptions& options);
 
+// "%x", by its name in the source if it has one.
+std::string NameOf(const layout::LayoutKernel& kernel, ir::ValueId id);
+// Roles, loops with what is copied for them, dots; and why a loop is none of these: print_schedule.cc.
 std::string Print(const Schedule& schedule, const layout::LayoutKernel& kernel);
 
 }  // namespace tilevm::pipeline

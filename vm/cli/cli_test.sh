@@ -201,6 +201,10 @@ check "inspect cuda" 0 "$tilevm" inspect --stage cuda --arch sm_80 "${inspected[
 says out '__global__ void __launch_bounds__(256) add_kernel('
 check "inspect slice" 0 "$tilevm" inspect --stage slice --arch sm_80 "${inspected[@]}"
 says out "nothing has to hold"
+check "inspect pipeline" 0 "$tilevm" inspect --stage pipeline --arch sm_90a "${inspected[@]}"
+says out "kernel add_kernel for sm_90a: 256 threads, 0 of 232448 bytes of shared memory"
+says out "no loop is pipelined: the kernel has none"
+says out "assembled "  # or why it is not, without NVRTC
 check "inspect remarks" 0 "$tilevm" inspect --remarks --arch sm_90a "${inspected[@]}"
 says out "remark: load x from x_ptr tile<1024xf32>: into registers, 16 bytes at a time, and single elements where the mask ends"
 check "inspect for no GPU" 2 "$tilevm" inspect --stage cuda --arch sm_70 "${inspected[@]}"

@@ -67,9 +67,10 @@ const std::vector<std::string>& GpuStages() {
 
 absl::StatusOr<std::string> GpuStage(const ir::Kernel& kernel, absl::string_view stage, absl::string_view arch) {
   TILEVM_ASSIGN_OR_RETURN(gpu::Target target, TargetFor(arch));
-  TILEVM_ASSIGN_OR_RETURN(layout::LayoutKernel laid_out, gpu::LayOut(kernel, target, {}));
-  if (stage == "layout") return layout::Print(laid_out);
-  if (stage == "pipeline") return pipeline::Print(gpu::Plan(laid_out, target, {}), laid_out);
+  if (stage == "layout") {
+    TILEVM_ASSIGN_OR_RETURN(layout::LayoutKernel laid_out, gpu::LayOut(kernel, target, {}));
+    return layout::Print(laid_out);
+  }
   if (stage == "slice" || stage == "cuda") {
     TILEVM_ASSIGN_OR_RETURN(gpu::Emitted emitted, gpu::Generate(kernel, target));
     if (stage == "cuda") return emitted.text;
@@ -77,9 +78,18 @@ absl::StatusOr<std::string> GpuStage(const ir::Kernel& kernel, absl::string_view
     for (const ir::Param& param : kernel.params) names.push_back(param.name);
     return emitted.slice.empty() ? "nothing has to hold\n" : launch::Print(emitted.slice, names);
   }
-  TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const gpu::Nvrtc> nvrtc, gpu::Nvrtc::Load());
+  gpu::GenerateOptions options;
+  options.describe = stage == "pipeline";
+  absl::StatusOr<std::shared_ptr<const gpu::Nvrtc>> loaded = gpu::Nvrtc::Load();
+  if (!loaded.ok() && stage == "pipeline") {
+    TILEVM_ASSIGN_OR_RETURN(gpu::Emitted emitted, gpu::Generate(kernel, target, options));
+    return absl::StrCat(emitted.plan, "not assembled here, where a plan that spills would give way to a plainer one: ", loaded.status().message(), "\n");
+  }
+  TILEVM_ASSIGN_OR_RETURN(const std::shared_ptr<const gpu::Nvrtc> nvrtc, std::move(loaded));
+  int texts = 0;
   using Made = std::pair<gpu::Emitted, gpu::CompileResult>;
   auto compile = [&](gpu::Emitted text) -> absl::StatusOr<Made> {
+    ++texts;
     gpu::CompileRequest request;
     request.source = text.text;
     request.headers = gpu::DeviceHeaderTexts();
@@ -89,8 +99,12 @@ absl::StatusOr<std::string> GpuStage(const ir::Kernel& kernel, absl::string_view
     TILEVM_ASSIGN_OR_RETURN(gpu::CompileResult result, nvrtc->Compile(request));
     return Made(std::move(text), std::move(result));
   };
-  TILEVM_ASSIGN_OR_RETURN(Made made, (gpu::BestVariant<Made>(kernel, target, {}, compile, [](const Made& m) { return gpu::BadnessOf(m.second.spill_bytes, m.second.serialised); })));
+  TILEVM_ASSIGN_OR_RETURN(Made made, (gpu::BestVariant<Made>(kernel, target, options, compile, [](const Made& m) { return gpu::BadnessOf(m.second.spill_bytes, m.second.serialised); })));
   const auto& [emitted, compiled] = made;
+  if (stage == "pipeline") {
+    return absl::StrCat(emitted.plan, "assembled with ", compiled.registers, " registers a thread, ", compiled.spill_bytes, " bytes spilled",
+                        texts == 1 ? "" : absl::StrCat(": the best of ", texts, " plans, for more liberties spill"), "\n");
+  }
   if (stage == "ptx") return compiled.ptx;
   if (stage == "sass") return Disassemble(compiled.cubin);
   return absl::StrCat("kernel ", emitted.entry, " for ", target.arch, ": ", emitted.threads, " threads, ", compiled.registers, " registers, ", compiled.spill_bytes,
