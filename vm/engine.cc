@@ -261,8 +261,11 @@ absl::StatusOr<Value> ToValue(const ArgumentValue& argument, host::DeviceRunner*
   if (t.numel() == 0) elems = 0;
   int64_t bytes;
   if (__builtin_mul_overflow(elems, isa::StorageBytes(ref.dtype), &bytes)) return absl::InvalidArgumentError("a tensor is too large");
-  const uint64_t address = reinterpret_cast<uintptr_t>(ref.data);
-  t.storage = device != nullptr && device->IsDeviceAddress(address) ? host::Storage::BorrowDevice(address, bytes) : host::Storage::Borrow(ref.data, bytes);
+  if (device == nullptr) {
+    t.storage = host::Storage::Borrow(ref.data, bytes);
+  } else {
+    TILEVM_ASSIGN_OR_RETURN(t.storage, device->Borrow(ref.data, bytes));
+  }
   t.storage->declared_uninitialised = ref.uninitialised;
   return host::MakeTensorValue(std::move(t));
 }
@@ -272,7 +275,12 @@ namespace {
 absl::StatusOr<CallArgs> ToCallArgs(const std::vector<Argument>& args, host::DeviceRunner* device) {
   CallArgs call;
   for (const Argument& a : args) {
-    TILEVM_ASSIGN_OR_RETURN(Value value, ToValue(a.value, device));
+    absl::StatusOr<Value> made = ToValue(a.value, device);
+    if (!made.ok()) {
+      const std::string name = a.name.empty() ? absl::StrCat(call.positional.size() + 1) : a.name;
+      return absl::Status(made.status().code(), absl::StrCat("argument ", name, ": ", made.status().message()));
+    }
+    Value value = *std::move(made);
     if (a.name.empty()) {
       if (!call.keyword.empty()) return absl::InvalidArgumentError("arguments without a name stand before those with one");
       call.positional.push_back(std::move(value));

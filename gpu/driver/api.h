@@ -36,7 +36,8 @@ inline constexpr int kAttributeMaxSmemPerMultiprocessor = 81;
 inline constexpr int kAttributeMaxRegistersPerMultiprocessor = 82;
 inline constexpr int kFuncAttributeNumRegs = 4, kFuncAttributeLocalBytes = 3, kFuncAttributeSharedBytes = 1, kFuncAttributeMaxThreads = 0;
 inline constexpr int kFuncAttributeMaxDynamicSmem = 8, kFuncAttributePreferredSmemCarveout = 9;
-inline constexpr int kPointerAttributeContext = 1, kPointerAttributeDeviceOrdinal = 9;
+inline constexpr int kPointerAttributeContext = 1, kPointerAttributeMemoryType = 2, kPointerAttributeIsManaged = 8, kPointerAttributeDeviceOrdinal = 9;
+inline constexpr int kMemoryTypeHost = 1;
 // CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion; no interleaving and a fill of zeros are 0.
 inline constexpr int kTensorMapU8 = 0, kTensorMapU16 = 1, kTensorMapU32 = 2, kTensorMapI32 = 3, kTensorMapU64 = 4, kTensorMapI64 = 5;
 inline constexpr int kTensorMapF16 = 6, kTensorMapF32 = 7, kTensorMapF64 = 8, kTensorMapBf16 = 9;

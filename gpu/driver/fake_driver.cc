@@ -145,9 +145,15 @@ FAKE cuMemcpyDtoDAsync_v2(CuDevicePtr to, CuDevicePtr from, size_t bytes, CuStre
   return 0;
 }
 FAKE cuMemsetD8Async(CuDevicePtr to, unsigned char value, size_t count, CuStream) { std::memset(reinterpret_cast<void*>(to), value, count); return 0; }
-FAKE cuPointerGetAttribute(void* value, int, CuDevicePtr address) {
-  if (control.device_address == 0 || (control.device_address != 1 && address != control.device_address)) return 1;
-  *static_cast<int*>(value) = 0;
+FAKE cuPointerGetAttribute(void* value, int attribute, CuDevicePtr address) {
+  const bool second = control.of_second_device.Has(address), pinned = control.pinned_by_second_device.Has(address);
+  const bool first = control.device_address == 1 || (control.device_address != 0 && address == control.device_address);
+  if (control.of_main_memory.Has(address) || !(first || second || pinned)) return 1;
+  switch (attribute) {
+    case kPointerAttributeMemoryType: *static_cast<int*>(value) = pinned ? kMemoryTypeHost : 2; break;
+    case kPointerAttributeDeviceOrdinal: *static_cast<int*>(value) = second || pinned ? 1 : 0; break;
+    default: *static_cast<int*>(value) = 0; break;
+  }
   return 0;
 }
 FAKE cuStreamCreate(CuStream*, unsigned) { return 0; }

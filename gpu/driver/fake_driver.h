@@ -26,6 +26,11 @@ struct FakeControl {
   int version = 13000, devices = 1, major = 9, minor = 0, smem_per_block = 232448, max_threads = 1024;
   size_t memory_bytes = size_t{1} << 30;   // a larger allocation fails
   unsigned long long device_address = 0;   // the one address that the driver knows as its own; 1: all are
+  struct Range {
+    unsigned long long begin = 0, end = 0;
+    bool Has(unsigned long long address) const { return begin <= address && address < end; }
+  };
+  Range of_main_memory, of_second_device, pinned_by_second_device;  // whatever device_address says
   std::string fail_call;                   // this call fails ...
   int fail_code = 700;                     // ... with that code
   std::function<double(const FakeLaunch&)> run;  // does what the kernel does and says how many microseconds it took

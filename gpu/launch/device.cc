@@ -97,6 +97,14 @@ int Device::OrdinalOf(const Api& api, CuDevicePtr address) {
   return api.PointerGetAttribute(&ordinal, kPointerAttributeDeviceOrdinal, address) == 0 ? ordinal : -1;
 }
 
+bool Device::HostReaches(const Api& api, CuDevicePtr address) {
+  const auto attribute = [&](int which) {
+    int value = 0;
+    return api.PointerGetAttribute(&value, which, address) == 0 ? value : 0;
+  };
+  return attribute(kPointerAttributeMemoryType) == kMemoryTypeHost || attribute(kPointerAttributeIsManaged) != 0;
+}
+
 absl::StatusOr<CuContext> Device::context() { return context_.get(); }
 
 #define TILEVM_CURRENT_CONTEXT()                             \

@@ -92,6 +92,8 @@ class Device : public std::enable_shared_from_this<Device> {
   static absl::StatusOr<std::vector<DeviceProperties>> List(absl::string_view driver_library = "");
   // The device whose memory the address is; -1 if the driver does not know it (memory of the host).
   static int OrdinalOf(const Api& api, CuDevicePtr address);
+  // Memory of a device that the host can use as its own: pinned, or managed.
+  static bool HostReaches(const Api& api, CuDevicePtr address);
   ~Device();
 
   const Api& api() const { return *api_; }

@@ -300,9 +300,19 @@ class GpuRunner : public host::DeviceRunner {
     return address;
   }
 
-  bool IsDeviceAddress(uint64_t address) override {
+  absl::StatusOr<std::shared_ptr<Storage>> Borrow(void* data, int64_t bytes) override {
+    const uint64_t address = reinterpret_cast<uintptr_t>(data);
     // The driver knows addresses only once there is a context.
-    return device_->context().ok() && gpu::Device::OrdinalOf(device_->api(), address) == facts_ordinal();
+    const int ordinal = address != 0 && device_->context().ok() ? gpu::Device::OrdinalOf(device_->api(), address) : -1;
+    if (ordinal == facts_ordinal()) {
+      std::shared_ptr<Storage> storage = Storage::BorrowDevice(address, bytes);
+      storage->mirror() = std::make_shared<GpuMirror>(device_, nullptr, address);
+      return storage;
+    }
+    if (ordinal >= 0 && !gpu::Device::HostReaches(device_->api(), address)) {
+      return absl::InvalidArgumentError(absl::StrCat("it is memory of cuda:", ordinal, "; kernels run on cuda:", facts_ordinal(), " here"));
+    }
+    return Storage::Borrow(data, bytes);
   }
 
  private:

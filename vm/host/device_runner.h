@@ -82,8 +82,8 @@ class DeviceRunner {
 
   // Where the storage lies on the device, for programs that keep addresses in tensors; it is kept up to date there from then on.
   virtual absl::StatusOr<uint64_t> AddressOf(const std::shared_ptr<Storage>& storage) = 0;
-  // The address belongs to the memory of a device.
-  virtual bool IsDeviceAddress(uint64_t address) = 0;
+  // Memory of the caller, here or on the device. kInvalidArgument: it is memory of another device.
+  virtual absl::StatusOr<std::shared_ptr<Storage>> Borrow(void* data, int64_t bytes) = 0;
 };
 
 }  // namespace tilevm::vm::host
