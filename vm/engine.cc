@@ -125,7 +125,8 @@ Program::Program(std::shared_ptr<Engine> engine, isa::Module module, std::string
   options.device = engine_->device_;
   options.tuning = o.tuning;
   options.debug = o.debug;
-  options.cpu_if_unimplemented = o.device == "auto";
+  options.cpu_if_it_cannot = o.device == "auto";
+  options.warn = o.warn;
   world_ = std::make_unique<host::HostWorld>(&engine_->cache_, std::move(key), std::move(options));
   world_->generator().seed = o.seed;
   evaluator_ = std::make_unique<specializer::Evaluator>(module_.get(), world_.get(), o.limits);

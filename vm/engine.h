@@ -58,7 +58,7 @@ struct EngineOptions {
   specializer::Limits limits;      // of host code and specialization
   std::function<void(absl::string_view)> print;  // a line that a program prints; default: standard output
   std::function<void(absl::string_view)> log;    // a line about what the engine does (compiled kernels); default: nothing
-  std::function<void(absl::string_view)> warn;  // what is wrong but stops nothing, once for each kind: a cache that cannot be written; null: goes to log
+  std::function<void(absl::string_view)> warn;  // what is wrong but stops nothing, once for each kind: a cache that cannot be written, a kernel that `auto` has to run on the CPU; null: goes to log
 };
 
 struct LoadOptions {

@@ -37,6 +37,16 @@ absl::StatusOr<DeviceProperties> Properties(const Api& api, int ordinal) {
   return out;
 }
 
+// What a driver answers that does not know the format or the architecture of a cubin.
+constexpr CuResult kInvalidImage = 200, kNoBinaryForGpu = 209, kJitCompilerNotFound = 221, kUnsupportedPtxVersion = 222;
+
+absl::Status CannotLoad(const Api& api, CuResult result) {
+  absl::Status status = api.Error("cuModuleLoadData", result);
+  if (result != kInvalidImage && result != kNoBinaryForGpu && result != kJitCompilerNotFound && result != kUnsupportedPtxVersion) return status;
+  return absl::FailedPreconditionError(absl::StrCat("the NVIDIA driver, of CUDA ", api.version / 1000, ".", api.version % 1000 / 10, ", does not take the code that NVRTC made: ",
+                                                    status.message(), "; a newer driver or an older NVRTC is needed"));
+}
+
 }  // namespace
 
 DeviceMemory::~DeviceMemory() {
@@ -82,8 +92,11 @@ absl::StatusOr<std::shared_ptr<Device>> Device::Open(int ordinal, absl::string_v
   device->target_ = TargetOfCapability(device->properties_.major, device->properties_.minor);
   device->context_ = std::async(std::launch::async, [api, ordinal]() -> absl::StatusOr<CuContext> {
                        CuContext context = nullptr;
-                       TILEVM_DRIVER_CALL(*api, DevicePrimaryCtxRetain, &context, ordinal);
-                       return context;
+                       const CuResult result = api->DevicePrimaryCtxRetain(&context, ordinal);
+                       if (result == 0) return context;
+                       absl::Status status = api->Error("cuDevicePrimaryCtxRetain", result);
+                       if (absl::IsResourceExhausted(status)) return status;
+                       return absl::FailedPreconditionError(absl::StrCat("cuda:", ordinal, " cannot be used: ", status.message()));
                      }).share();
   return device;
 }
@@ -172,7 +185,10 @@ absl::StatusOr<std::shared_ptr<const LoadedKernel>> Device::Load(std::shared_ptr
   auto loaded = std::shared_ptr<LoadedKernel>(new LoadedKernel());
   loaded->device_ = shared_from_this();
   loaded->kernel_ = std::move(kernel);
-  TILEVM_DRIVER_CALL(*api_, ModuleLoadData, &loaded->module_, loaded->kernel_->cubin.data());
+  if (CuResult result = api_->ModuleLoadData(&loaded->module_, loaded->kernel_->cubin.data())) {
+    loaded->module_ = nullptr;
+    return CannotLoad(*api_, result);
+  }
   TILEVM_DRIVER_CALL(*api_, ModuleGetFunction, &loaded->function_, loaded->module_, emitted.entry.c_str());
   if (emitted.smem_bytes > 48 * 1024) {
     TILEVM_DRIVER_CALL(*api_, FuncSetAttribute, loaded->function_, kFuncAttributeMaxDynamicSmem, static_cast<int>(emitted.smem_bytes));

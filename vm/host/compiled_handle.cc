@@ -80,9 +80,11 @@ class CompiledHandle : public specializer::HostObject {
  private:
   // The CPU engine has no registers and no shared memory to count: figures that let a program size its grid.
   absl::StatusOr<KernelResources> Resources(Evaluator& evaluator) const {
-    if (DeviceRunner* device = World(evaluator).options().device.get(); device != nullptr) {
+    const HostWorld& world = World(evaluator);
+    if (DeviceRunner* device = world.options().device.get(); device != nullptr) {
       // Types may stand in for arguments: nothing is bound, and the grid is not known.
-      return device->Prepare(*compiled_, PreparedRun(), {1, 1, 1});
+      absl::StatusOr<KernelResources> resources = device->Prepare(*compiled_, PreparedRun(), {1, 1, 1});
+      if (resources.ok() || !world.GoesToCpu(resources.status())) return resources;
     }
     KernelResources resources;
     resources.registers = 32;

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,7 @@ enum class Tuning { kWhenNeeded, kNever, kAlways };
 
 struct BoundCall;
 class DeviceRunner;
+struct Variant;
 
 class HostWorld : public specializer::Host {
  public:
@@ -65,7 +67,8 @@ class HostWorld : public specializer::Host {
     Tuning tuning = Tuning::kWhenNeeded;             // kNever: the first configuration that fits; kAlways: remembered results of earlier processes do not count
     std::shared_ptr<DeviceRunner> device;            // where kernels run; null: the CPU engine
     bool debug = false;                              // every kernel as if launched with debug=True
-    bool cpu_if_unimplemented = false;               // a kernel that the device engine cannot take runs on the CPU engine
+    bool cpu_if_it_cannot = false;                   // what the device cannot run (launch.h: CannotRunThere) runs on the CPU engine
+    std::function<void(absl::string_view)> warn;     // told so, once for each reason
   };
 
   HostWorld(KernelCache* cache, std::string program_key, Options options);
@@ -111,9 +114,13 @@ class HostWorld : public specializer::Host {
   const Value& environment();
   const std::map<std::string, int>& checks() const { return checks_; }
 
+  // A device's error after which the CPU engine goes on; no error is none.
+  bool GoesToCpu(const absl::Status& status) const;
+
  private:
+  absl::StatusOr<Value> LaunchFirst(Evaluator& evaluator, const Value& kernel, std::vector<Variant>& variants, const Value& grid, Loc loc);
   absl::Status RunCompiled(const CompiledKernel& compiled, const BoundCall& bound, const std::array<int64_t, 3>& extents,
-                           const std::vector<SourceFile>& files, Loc loc, LaunchRecord& record);
+                           const std::vector<SourceFile>& files, Loc loc, bool last, LaunchRecord& record);
 
   KernelCache* cache_;
   std::string program_key_;
@@ -131,6 +138,7 @@ class HostWorld : public specializer::Host {
     DType dtype = DType::kU8;  // of the tensor that was asked
   };
   absl::flat_hash_map<const Storage*, Addressed> addressed_;
+  std::set<std::string> why_on_cpu_;  // as told
   std::vector<TuneRecord> tuned_;
   std::map<std::string, std::string> chosen_configs_, stored_configs_;
 };

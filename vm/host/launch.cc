@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <optional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -132,16 +134,24 @@ std::string FormatReport(const Report& report, const std::vector<SourceFile>& fi
   return text_of;
 }
 
+bool HostWorld::GoesToCpu(const absl::Status& status) const { return options_.cpu_if_it_cannot && CannotRunThere(status); }
+
 absl::StatusOr<Value> HostWorld::Launch(Evaluator& evaluator, const Value& kernel, const Value& grid, const CallArgs& call, Loc loc) {
   TILEVM_ASSIGN_OR_RETURN(std::vector<Variant> variants, ApplyWrappers(evaluator, kernel, call, loc));
   if (variants.size() > 1 && options_.device != nullptr && options_.tuning != Tuning::kNever) {
     absl::StatusOr<size_t> chosen = ChooseConfig(*this, evaluator, kernel, variants, grid, loc);
     if (chosen.ok()) {
       variants = {variants[*chosen]};
-    } else if (!options_.cpu_if_unimplemented || !absl::IsUnimplemented(chosen.status())) {
+    } else if (!GoesToCpu(chosen.status())) {
       return chosen.status();
     }
   }
+  return LaunchFirst(evaluator, kernel, variants, grid, loc);
+}
+
+// The first of the variants that fits.
+absl::StatusOr<Value> HostWorld::LaunchFirst(Evaluator& evaluator, const Value& kernel, std::vector<Variant>& variants, const Value& grid, Loc loc) {
+  std::optional<Variant> too_large;  // the first that is, for the device
   absl::Status refused;
   for (Variant& variant : variants) {
     if (!variant.pre_hook.absent()) {
@@ -169,7 +179,7 @@ absl::StatusOr<Value> HostWorld::Launch(Evaluator& evaluator, const Value& kerne
       // What does not fit the device is said now; what it cannot take may run on the CPU.
       if (options_.device != nullptr) {
         const absl::Status prepared = options_.device->Prepare(**compiled, PreparedRun(), {1, 1, 1}).status();
-        if (!prepared.ok() && !(options_.cpu_if_unimplemented && absl::IsUnimplemented(prepared))) return WithCallSite(Lacking(prepared), loc);
+        if (!prepared.ok() && !GoesToCpu(prepared)) return WithCallSite(Lacking(prepared), loc);
       }
       return MakeCompiledHandle(kernel, bound, *compiled);
     }
@@ -186,8 +196,9 @@ absl::StatusOr<Value> HostWorld::Launch(Evaluator& evaluator, const Value& kerne
     const Value handle = MakeCompiledHandle(kernel, bound, *compiled);
     record.programs = extents[0] * extents[1] * extents[2];
     if (record.programs == 0) return handle;  // no launch
-    absl::Status run = RunCompiled(**compiled, bound, extents, evaluator.module().files, loc, record);
+    absl::Status run = RunCompiled(**compiled, bound, extents, evaluator.module().files, loc, variants.size() == 1, record);
     if (absl::IsResourceExhausted(run) && options_.device != nullptr && variants.size() > 1) {
+      if (!too_large.has_value()) too_large = variant;
       refused = run;
       continue;
     }
@@ -195,11 +206,15 @@ absl::StatusOr<Value> HostWorld::Launch(Evaluator& evaluator, const Value& kerne
     Record(std::move(record));
     return handle;
   }
-  return refused;
+  if (!too_large.has_value()) return refused;
+  if (!GoesToCpu(refused)) return Lacking(refused);
+  variants = {*std::move(too_large)};
+  return LaunchFirst(evaluator, kernel, variants, grid, loc);
 }
 
+// last: no other variant could do on the device what this one cannot.
 absl::Status HostWorld::RunCompiled(const CompiledKernel& compiled, const BoundCall& bound, const std::array<int64_t, 3>& extents,
-                                    const std::vector<SourceFile>& files, Loc loc, LaunchRecord& record) {
+                                    const std::vector<SourceFile>& files, Loc loc, bool last, LaunchRecord& record) {
   TILEVM_ASSIGN_OR_RETURN(PreparedRun run, PrepareArguments(compiled.kernel, bound, options_.run.checked, loc, options_.device != nullptr));
   RunOptions options = options_.run;
   for (int i = 0; i < 3; ++i) options.grid[i] = extents[i];
@@ -217,8 +232,11 @@ absl::Status HostWorld::RunCompiled(const CompiledKernel& compiled, const BoundC
       }
       return absl::OkStatus();
     }
-    if (!options_.cpu_if_unimplemented || !absl::IsUnimplemented(done.status())) return WithCallSite(done.status(), loc);
-    if (options_.log) options_.log(absl::StrCat(record.kernel, " runs on the CPU: ", done.status().message()));
+    if (!GoesToCpu(done.status()) || (absl::IsResourceExhausted(done.status()) && !last)) return WithCallSite(done.status(), loc);
+    // Whoever keeps tensors on the GPU looks for the results there.
+    if (std::any_of(run.tensors.begin(), run.tensors.end(), [](const Tensor& t) { return t.storage->device_address() != 0; })) return WithCallSite(done.status(), loc);
+    const std::function<void(absl::string_view)>& tell = options_.warn ? options_.warn : options_.log;
+    if (tell && why_on_cpu_.emplace(done.status().message()).second) tell(absl::StrCat(record.kernel, " runs on the CPU: ", done.status().message()));
     record.bytes = 0;
     for (size_t i = 0; i < run.buffers.size(); ++i) run.buffers[i].data = run.tensors[i].storage->data();
   }

@@ -57,6 +57,10 @@ absl::StatusOr<size_t> ChooseConfig(HostWorld& world, Evaluator& evaluator, cons
 // A configuration that is left out rather than an error, if there are others: it takes more than there is, or a static_assert refuses it.
 inline bool DoesNotFit(const absl::Status& status) { return absl::IsResourceExhausted(status) || absl::IsFailedPrecondition(status); }
 
+// What a device engine says of a kernel that it cannot run whatever its arguments hold: it lacks an op, or the device shared memory, threads or memory; there is no
+// NVRTC; the driver is too old for the code. What is wrong with the program (a failed assert, an access that faults, a grid beyond the limits) is none of these.
+inline bool CannotRunThere(const absl::Status& status) { return absl::IsUnimplemented(status) || absl::IsResourceExhausted(status) || absl::IsFailedPrecondition(status); }
+
 // The place of the configuration that tuning chose before, in this process or an earlier one; 0 where it did not.
 size_t RememberedConfig(HostWorld& world, Evaluator& evaluator, const Value& kernel, const std::vector<Variant>& variants);
 
