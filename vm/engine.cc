@@ -16,6 +16,7 @@
 #include "vm/gpu/runner.h"
 #include "vm/grid_expression.h"
 #include "vm/host/launch.h"
+#include "vm/host/nearest.h"
 
 namespace tilevm::vm {
 
@@ -354,8 +355,9 @@ absl::StatusOr<Program::BoundKernel> Program::BindCall(absl::string_view kernel,
   BoundKernel out;
   TILEVM_ASSIGN_OR_RETURN(out.kernel, KernelValue(kernel));
   TILEVM_ASSIGN_OR_RETURN(std::vector<host::Variant> variants, host::ApplyWrappers(*evaluator_, out.kernel, call, Loc{}));
-  const size_t chosen = host::RememberedConfig(*world_, *evaluator_, out.kernel, variants);
-  TILEVM_ASSIGN_OR_RETURN(host::BoundCall bound, host::Bind(*evaluator_, out.kernel, variants[chosen].call, Loc{}));
+  out.chosen = host::RememberedConfig(*world_, *evaluator_, out.kernel, variants);
+  TILEVM_ASSIGN_OR_RETURN(host::BoundCall bound, host::Bind(*evaluator_, out.kernel, variants[out.chosen].call, Loc{}));
+  out.variants = std::move(variants);
   TILEVM_ASSIGN_OR_RETURN(out.key, host::SpecializationOf(out.kernel, bound, Loc{}));
   out.bound = std::make_unique<host::BoundCall>(std::move(bound));
   return out;
@@ -370,7 +372,8 @@ absl::Status Program::Warm(absl::string_view kernel, const std::vector<Argument>
   std::lock_guard<std::mutex> lock(mutex_);
   TILEVM_ASSIGN_OR_RETURN(BoundKernel bound, BindCall(kernel, call));
   TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const CompiledKernel> compiled, Compiled(bound, engine_->device() == nullptr));
-  return engine_->device() == nullptr ? absl::OkStatus() : engine_->device()->Compile(*compiled);
+  if (engine_->device() == nullptr) return absl::OkStatus();
+  return world_->WithNearest(engine_->device()->Compile(*compiled), *evaluator_, bound.kernel, bound.variants, bound.chosen, Loc{});
 }
 
 absl::StatusOr<std::unique_ptr<PreparedLaunch>> Program::Prepare(absl::string_view kernel, absl::string_view grid, const std::vector<Argument>& args) {
@@ -382,7 +385,9 @@ absl::StatusOr<std::unique_ptr<PreparedLaunch>> Program::Prepare(absl::string_vi
   const Value grid_value = Value::Shared(ValueKind::kObject, std::make_shared<GridText>(std::string(grid)));
   TILEVM_ASSIGN_OR_RETURN(auto extents, host::EvaluateGrid(*evaluator_, grid_value, *bound.bound, Loc{}));
   TILEVM_ASSIGN_OR_RETURN(host::PreparedRun run, host::PrepareArguments(compiled->kernel, *bound.bound, false, Loc{}, /*on_device=*/true));
-  return engine_->device_->Bind(std::move(compiled), run, extents);
+  absl::StatusOr<std::unique_ptr<PreparedLaunch>> launch = engine_->device_->Bind(std::move(compiled), run, extents);
+  if (!launch.ok()) return world_->WithNearest(launch.status(), *evaluator_, bound.kernel, bound.variants, bound.chosen, Loc{});
+  return launch;
 }
 
 absl::StatusOr<std::shared_ptr<const CompiledKernel>> Program::Specialize(absl::string_view kernel, const std::vector<Argument>& args) {
@@ -396,6 +401,12 @@ absl::StatusOr<ir::Kernel> Program::SpecializeStage(absl::string_view kernel, co
   std::lock_guard<std::mutex> lock(mutex_);
   TILEVM_ASSIGN_OR_RETURN(BoundKernel bound, BindCall(kernel, args));
   return SpecializeAndOptimize(*evaluator_, bound.kernel, bound.key, stage);
+}
+
+absl::Status Program::WithNearest(absl::Status status, absl::string_view kernel, const CallArgs& args, const std::function<absl::Status(const ir::Kernel&)>& fits) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const absl::StatusOr<BoundKernel> bound = BindCall(kernel, args);
+  return bound.ok() ? host::WithNearest(std::move(status), *evaluator_, bound->kernel, bound->variants, bound->chosen, fits, Loc{}) : status;
 }
 
 }  // namespace tilevm::vm

@@ -190,6 +190,8 @@ class Program {
   absl::StatusOr<std::shared_ptr<const CompiledKernel>> Specialize(absl::string_view kernel, const std::vector<Argument>& args);
   // Typed IR after the pass `stage` ("typed": before all, "": after all). A value that is a type stands for a parameter of that type.
   absl::StatusOr<ir::Kernel> SpecializeStage(absl::string_view kernel, const specializer::CallArgs& args, absl::string_view stage);
+  // An error of a device's generator for that call, with the nearest that fits if it is one of shared memory (vm/host/nearest.h).
+  absl::Status WithNearest(absl::Status status, absl::string_view kernel, const specializer::CallArgs& args, const std::function<absl::Status(const ir::Kernel&)>& fits);
 
   // What ran so far. Not to be called while another thread uses the program.
   const host::HostWorld& world() const { return *world_; }
@@ -204,6 +206,8 @@ class Program {
   struct BoundKernel {
     specializer::Value kernel;
     std::unique_ptr<host::BoundCall> bound;
+    std::vector<host::Variant> variants;  // all configurations
+    size_t chosen = 0;
     specializer::SpecializationKey key;
   };
   absl::StatusOr<BoundKernel> BindCall(absl::string_view kernel, const specializer::CallArgs& call);

@@ -205,6 +205,10 @@ check "inspect pipeline" 0 "$tilevm" inspect --stage pipeline --arch sm_90a "${i
 says out "kernel add_kernel for sm_90a: 256 threads, 0 of 232448 bytes of shared memory"
 says out "no loop is pipelined: the kernel has none"
 says out "assembled "  # or why it is not, without NVRTC
+printf 'import triton\nimport triton.language as tl\n@triton.jit\ndef order(x, BLOCK: tl.constexpr):\n    i = tl.arange(0, BLOCK)\n    tl.store(x + i, tl.sort(tl.load(x + i)))\n' >order.py
+check "inspect what does not fit" 1 "$tilevm" inspect order.py order --stage cuda --arch sm_80 'x=ptr<f32>' BLOCK=65536
+says err "order.py:6:"
+says err "sm_80 has 166912 for a block: a tile 2 times smaller fits; BLOCK=32768 fits"
 check "inspect remarks" 0 "$tilevm" inspect --remarks --arch sm_90a "${inspected[@]}"
 says out "remark: load x from x_ptr tile<1024xf32>: into registers, 16 bytes at a time, and single elements where the mask ends"
 check "inspect for no GPU" 2 "$tilevm" inspect --stage cuda --arch sm_70 "${inspected[@]}"

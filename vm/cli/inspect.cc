@@ -76,7 +76,7 @@ int Inspect(const Flags& flags) {
   if (on_gpu) {
     absl::StatusOr<std::string> text = flags.remarks ? GpuRemarks(*ir, flags.arch, sources) : GpuStage(*ir, stage, flags.arch);
     if (absl::IsInvalidArgument(text.status()) && !LocOf(text.status()).known()) return Misuse(text.status().message());
-    if (!text.ok()) return Fail(text.status(), sources);
+    if (!text.ok()) return Fail(program.WithNearest(text.status(), kernel, args, [&](const ir::Kernel& k) { return GpuFits(k, flags.arch); }), sources);
     std::fwrite(text->data(), 1, text->size(), stdout);
     return kOk;
   }

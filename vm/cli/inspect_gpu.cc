@@ -112,6 +112,11 @@ absl::StatusOr<std::string> GpuStage(const ir::Kernel& kernel, absl::string_view
                       " bytes of cubin\n");
 }
 
+absl::Status GpuFits(const ir::Kernel& kernel, absl::string_view arch) {
+  TILEVM_ASSIGN_OR_RETURN(const gpu::Target target, TargetFor(arch));
+  return gpu::Generate(kernel, target).status();
+}
+
 absl::StatusOr<std::string> GpuRemarks(const ir::Kernel& kernel, absl::string_view arch, const std::vector<SourceFile>& files) {
   TILEVM_ASSIGN_OR_RETURN(gpu::Target target, TargetFor(arch));
   TILEVM_ASSIGN_OR_RETURN(layout::LayoutKernel laid_out, gpu::LayOut(kernel, target, {}));

@@ -127,6 +127,14 @@ class GpuRunner : public host::DeviceRunner {
     return out;
   }
 
+  absl::Status Fits(const ir::Kernel& kernel) override {
+    gpu::GenerateOptions options;
+    options.promises.boxes = false;
+    TILEVM_ASSIGN_OR_RETURN(const gpu::Emitted emitted, gpu::Generate(kernel, target_, options));
+    if (emitted.smem_bytes <= facts_.smem_per_block) return absl::OkStatus();
+    return absl::ResourceExhaustedError(absl::StrCat("kernel ", kernel.name, " needs ", emitted.smem_bytes, " bytes of shared memory"));
+  }
+
   absl::Status Compile(const CompiledKernel& kernel) override {
     CompiledKernel::DeviceSlot& slot = kernel.device_slot();
     std::lock_guard<std::mutex> lock(slot.mutex);

@@ -64,6 +64,8 @@ class DeviceRunner {
 
   // Compiles and loads what Run would use. kResourceExhausted: it does not fit the device; kUnimplemented: the device engine lacks something.
   virtual absl::StatusOr<KernelResources> Prepare(const CompiledKernel& kernel, const PreparedRun& run, const std::array<int64_t, 3>& grid) = 0;
+  // Whether there is shared memory enough for the plainest variant; generates it, and keeps nothing.
+  virtual absl::Status Fits(const ir::Kernel& kernel) = 0;
   // Compiles the variant of an ordinary launch (nothing overlaps); nothing is loaded, and no context is waited for.
   virtual absl::Status Compile(const CompiledKernel& kernel) = 0;
   // Runs to the end. print receives device_print's lines.

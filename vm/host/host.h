@@ -116,6 +116,8 @@ class HostWorld : public specializer::Host {
 
   // A device's error after which the CPU engine goes on; no error is none.
   bool GoesToCpu(const absl::Status& status) const;
+  // A device's error with the nearest that fits, where the kernel takes too much shared memory (nearest.h). It is looked for a few times only: programs that try what fits need no advice.
+  absl::Status WithNearest(absl::Status status, Evaluator& evaluator, const Value& kernel, const std::vector<Variant>& variants, size_t at, Loc loc);
 
  private:
   absl::StatusOr<Value> LaunchFirst(Evaluator& evaluator, const Value& kernel, std::vector<Variant>& variants, const Value& grid, Loc loc);
@@ -139,6 +141,7 @@ class HostWorld : public specializer::Host {
   };
   absl::flat_hash_map<const Storage*, Addressed> addressed_;
   std::set<std::string> why_on_cpu_;  // as told
+  int searches_left_ = 4;             // of WithNearest
   std::vector<TuneRecord> tuned_;
   std::map<std::string, std::string> chosen_configs_, stored_configs_;
 };

@@ -11,6 +11,7 @@
 #include "specializer/partial_eval/exceptions.h"
 #include "vm/host/compiled_handle.h"
 #include "vm/host/device_runner.h"
+#include "vm/host/nearest.h"
 #include "vm/host/object.h"
 
 namespace tilevm::vm::host {
@@ -136,6 +137,17 @@ std::string FormatReport(const Report& report, const std::vector<SourceFile>& fi
 
 bool HostWorld::GoesToCpu(const absl::Status& status) const { return options_.cpu_if_it_cannot && CannotRunThere(status); }
 
+absl::Status HostWorld::WithNearest(absl::Status status, Evaluator& evaluator, const Value& kernel, const std::vector<Variant>& variants, size_t at, Loc loc) {
+  if (options_.device == nullptr || !absl::IsResourceExhausted(status) || searches_left_ == 0) return status;
+  --searches_left_;
+  // What a program prints while it is specialized it has printed.
+  std::function<void(absl::string_view)> print = [](absl::string_view) {};
+  print.swap(options_.print);
+  status = host::WithNearest(std::move(status), evaluator, kernel, variants, at, [this](const ir::Kernel& k) { return options_.device->Fits(k); }, loc);
+  print.swap(options_.print);
+  return status;
+}
+
 absl::StatusOr<Value> HostWorld::Launch(Evaluator& evaluator, const Value& kernel, const Value& grid, const CallArgs& call, Loc loc) {
   TILEVM_ASSIGN_OR_RETURN(std::vector<Variant> variants, ApplyWrappers(evaluator, kernel, call, loc));
   if (variants.size() > 1 && options_.device != nullptr && options_.tuning != Tuning::kNever) {
@@ -143,7 +155,7 @@ absl::StatusOr<Value> HostWorld::Launch(Evaluator& evaluator, const Value& kerne
     if (chosen.ok()) {
       variants = {variants[*chosen]};
     } else if (!GoesToCpu(chosen.status())) {
-      return chosen.status();
+      return WithNearest(chosen.status(), evaluator, kernel, variants, 0, loc);
     }
   }
   return LaunchFirst(evaluator, kernel, variants, grid, loc);
@@ -154,6 +166,7 @@ absl::StatusOr<Value> HostWorld::LaunchFirst(Evaluator& evaluator, const Value& 
   std::optional<Variant> too_large;  // the first that is, for the device
   absl::Status refused;
   for (Variant& variant : variants) {
+    const size_t at = static_cast<size_t>(&variant - variants.data());
     if (!variant.pre_hook.absent()) {
       TILEVM_RETURN_IF_ERROR(evaluator.Call(variant.pre_hook, CallArgs{{variant.hook_args}, {}}, loc).status());
     }
@@ -179,7 +192,7 @@ absl::StatusOr<Value> HostWorld::LaunchFirst(Evaluator& evaluator, const Value& 
       // What does not fit the device is said now; what it cannot take may run on the CPU.
       if (options_.device != nullptr) {
         const absl::Status prepared = options_.device->Prepare(**compiled, PreparedRun(), {1, 1, 1}).status();
-        if (!prepared.ok() && !GoesToCpu(prepared)) return WithCallSite(Lacking(prepared), loc);
+        if (!prepared.ok() && !GoesToCpu(prepared)) return WithCallSite(Lacking(WithNearest(prepared, evaluator, kernel, variants, at, loc)), loc);
       }
       return MakeCompiledHandle(kernel, bound, *compiled);
     }
@@ -202,12 +215,12 @@ absl::StatusOr<Value> HostWorld::LaunchFirst(Evaluator& evaluator, const Value& 
       refused = run;
       continue;
     }
-    TILEVM_RETURN_IF_ERROR(options_.device != nullptr ? Lacking(run) : run);
+    if (!run.ok()) return options_.device != nullptr ? Lacking(WithNearest(std::move(run), evaluator, kernel, variants, at, loc)) : run;
     Record(std::move(record));
     return handle;
   }
   if (!too_large.has_value()) return refused;
-  if (!GoesToCpu(refused)) return Lacking(refused);
+  if (!GoesToCpu(refused)) return Lacking(WithNearest(std::move(refused), evaluator, kernel, variants, variants.size() - 1, loc));
   variants = {*std::move(too_large)};
   return LaunchFirst(evaluator, kernel, variants, grid, loc);
 }
