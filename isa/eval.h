@@ -81,7 +81,7 @@ PhiloxWords EvalPhiloxSeed(int width, uint64_t seed, PhiloxWords c, int rounds);
 // NaN stay. RoundToTf32 is to nearest, ties away from zero (cvt.rna.tf32.f32), as the split modes take their parts.
 float TruncateToTf32(float x);
 float RoundToTf32(float x);
-// x as a sum of parts for the input_precision modes: big = tf32(x), small = tf32(x - big); three bf16 parts, nearest even. After a part that
+// x as a sum of parts for the input_precision modes: big = RoundToTf32(x), small = TruncateToTf32(x - big); three bf16 parts, nearest even. After a part that
 // is infinite or NaN the rest are zero.
 struct Tf32Parts { float big, small; };
 struct Bf16Parts { float part[3]; };

@@ -263,7 +263,9 @@ TEST(DotOperands, Tf32AndSplits) {
   for (int i = 0; i < 10000; ++i) {
     const float x = std::ldexp(static_cast<float>(random()), static_cast<int>(random() % 60) - 60);
     const Tf32Parts tf32 = SplitTf32(x);
-    EXPECT_LE(std::fabs(static_cast<double>(x) - tf32.big - tf32.small), std::fabs(x) * 0x1p-22);
+    EXPECT_LE(std::fabs(static_cast<double>(x) - tf32.big - tf32.small), std::fabs(x) * 0x1p-21);
+    EXPECT_EQ(TruncateToTf32(tf32.big), tf32.big);
+    EXPECT_EQ(TruncateToTf32(tf32.small), tf32.small);
     const Bf16Parts bf16 = SplitBf16(x);
     EXPECT_EQ(static_cast<double>(bf16.part[0]) + bf16.part[1] + bf16.part[2], static_cast<double>(x)) << "three bf16 parts hold an f32";
   }

@@ -172,12 +172,12 @@ static inline float RoundF32ToTf32(float x) {
   return F32FromBits((bits & kF32AbsMask) >= kF32Infinity ? bits : rounded);
 }
 
-// Part `index` of x as a sum: two tf32 numbers, or three bf16 numbers (nearest even), each the rounding of what the ones before leave. Where
-// a part is infinite or NaN the later ones are zero, so that products of parts stay what products of the operands are.
+// Part `index` of x as a sum: two tf32 numbers, the first rounded, the second what is left, cut off; or three bf16 numbers, each the rounding (nearest even) of
+// what the ones before leave. Where a part is infinite or NaN the later ones are zero.
 static inline float Remainder(float x, float part) { return __builtin_fabsf(part) < __builtin_inff() ? x - part : 0.0f; }
 static inline float Tf32Part(float x, int index) {
   const float big = RoundF32ToTf32(x);
-  return index == 0 ? big : RoundF32ToTf32(Remainder(x, big));
+  return index == 0 ? big : TruncateF32ToTf32(Remainder(x, big));
 }
 static inline float Bf16Part(float x, int index) {
   float part = Bf16ToF32(F32ToBf16(x));

@@ -26,7 +26,7 @@ import tutorials
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-DTYPES = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.int32: "i32", torch.int64: "i64", torch.int8: "i8",
+DTYPES = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.int32: "i32", torch.int64: "i64", torch.float64: "f64", torch.int8: "i8",
           torch.float8_e4m3fn: "f8e4m3", torch.float8_e5m2: "f8e5m2"}
 TRY_WARPS = []
 TRY_PARTS = [0]
@@ -371,6 +371,7 @@ def randn(*shape, dtype=torch.float32):
 
 def works():
     out = []
+    rows_file = os.path.relpath(os.path.join(HERE, "kernels.py"), ROOT)
 
     def add(n):
         out.append(Work(f"add f32 {n}", "examples/vector_add.py", "add_kernel",
@@ -438,6 +439,41 @@ def works():
                         lambda s, c: (triton.cdiv(m, c["BLOCK_M"]) * triton.cdiv(n, c["BLOCK_N"]),), "TFLOP/s", 2 * m * n * k,
                         lambda s: s["a"].double() @ s["b"].double(), tolerance, configs, peers={"cublas": vendor}, triton_run=theirs))
 
+    def precise_matmul(n, dtype, precision, transpose_b=False):
+        tiles = [(128, 128, 32, 8), (128, 128, 32, 4), (64, 64, 32, 4), (128, 64, 32, 4), (64, 64, 16, 4), (128, 128, 16, 8)]
+        configs = [{"BLOCK_M": bm, "BLOCK_N": bn, "BLOCK_K": bk, "num_stages": 3, "num_warps": warps} for bm, bn, bk, warps in tiles]
+        chosen = []
+
+        def args(s, c):
+            a, b, o = s["a"], s["b"], s["out"]
+            return (o, a, b, n, n, n, *a.stride(), *b.stride(), o.stride(0), c["BLOCK_M"], c["BLOCK_N"], c["BLOCK_K"], precision)
+
+        def grid(s, c):
+            return (triton.cdiv(n, c["BLOCK_M"]) * triton.cdiv(n, c["BLOCK_N"]),)
+
+        def theirs(kernel, s):  # Triton's best over the same configurations
+            def with_config(c):
+                return lambda: kernel[grid(s, c)](*args(s, c), num_warps=c["num_warps"], num_stages=c["num_stages"])
+            if not chosen:
+                timed = []
+                for config in configs:
+                    try:
+                        timed.append((triton.testing.do_bench(with_config(config), warmup=5, rep=25), config))
+                    except triton.OutOfResources:
+                        continue
+                chosen.append(min(timed, key=lambda pair: pair[0])[1])
+                print(f"      Triton's choice: {chosen[0]}", flush=True)
+            with_config(chosen[0])()
+
+        def vendor(s):
+            torch.backends.cuda.matmul.allow_tf32 = False
+            torch.mm(s["a"], s["b"], out=s["out"])
+        out.append(Work(f"matmul {precision if dtype == torch.float32 else 'f64'} {n}{' NT' if transpose_b else ''}", rows_file, "precise_matmul_kernel",
+                        lambda: {"out": torch.empty(n, n, device="cuda", dtype=dtype), "a": randn(n, n, dtype=dtype),
+                                 "b": randn(n, n, dtype=dtype).t() if transpose_b else randn(n, n, dtype=dtype)},
+                        args, grid, "TFLOP/s", 2 * n**3, lambda s: s["a"].double() @ s["b"].double(), 1e-4 if precision == "bf16x3" else 1e-5, configs,
+                        peers={"cublas": vendor}, triton_run=theirs))
+
     def attention(batch, heads, n, d, causal):
         scale = 1.0 / math.sqrt(d)
 
@@ -460,8 +496,6 @@ def works():
                         configs=({"BLOCK_M": 64 if d <= 64 else 128, "BLOCK_N": 128, "num_warps": 4 if d <= 64 else 8},), peers={"cudnn": sdpa},
                         triton_run=lambda k, s: k[(triton.cdiv(n, 128), batch * heads)](*args(s, {"BLOCK_M": 128, "BLOCK_N": 64})[:-4], HEAD_DIM=d, BLOCK_M=128, BLOCK_N=64, CAUSAL=causal,
                                                                                        num_warps=8)))
-
-    rows_file = os.path.relpath(os.path.join(HERE, "kernels.py"), ROOT)
 
     def norm(kind, rows, cols, dtype):
         block = triton.next_power_of_2(cols)
@@ -544,6 +578,10 @@ def works():
     matmul(4096, 4096, 4096, transpose_b=True)
     matmul(1000, 1032, 520)
     matmul(4095, 4095, 4093)
+    for precision in ("ieee", "tf32x3", "bf16x3"):
+        precise_matmul(4096, torch.float32, precision)
+    precise_matmul(4096, torch.float32, "ieee", transpose_b=True)
+    precise_matmul(4096, torch.float64, "ieee")
     for d in (64, 128):
         for n in (1024, 4096, 8192, 16384):
             for causal in (False, True):

@@ -63,3 +63,28 @@ def cross_entropy_kernel(out_ptr, x_ptr, label_ptr, stride, n_cols, BLOCK: tl.co
         running_max = new_max
     picked = tl.load(x_ptr + row * stride + label).to(tl.float32)
     tl.store(out_ptr + row, running_max + tl.log(running_sum) - picked)
+
+
+@triton.jit
+def precise_matmul_kernel(out_ptr, a_ptr, b_ptr, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+                          BLOCK_K: tl.constexpr, PRECISION: tl.constexpr):
+    # Products that keep the bits of f32 and f64.
+    pid = tl.program_id(0)
+    pid_m = pid // 8 // tl.cdiv(N, BLOCK_N) * 8 + pid % 8
+    pid_n = pid // 8 % tl.cdiv(N, BLOCK_N)
+    rows = (pid_m * BLOCK_M + tl.arange(0, BLOCK_M)) % M
+    cols = (pid_n * BLOCK_N + tl.arange(0, BLOCK_N)) % N
+    k = tl.arange(0, BLOCK_K)
+    a_ptrs = a_ptr + rows[:, None] * stride_am + k[None, :] * stride_ak
+    b_ptrs = b_ptr + k[:, None] * stride_bk + cols[None, :] * stride_bn
+    acc = tl.zeros((BLOCK_M, BLOCK_N), out_ptr.dtype.element_ty)
+    for start in range(0, K, BLOCK_K):
+        a = tl.load(a_ptrs, mask=k[None, :] < K - start, other=0.0)
+        b = tl.load(b_ptrs, mask=k[:, None] < K - start, other=0.0)
+        acc = tl.dot(a, b, acc, input_precision=PRECISION, out_dtype=out_ptr.dtype.element_ty)
+        a_ptrs += BLOCK_K * stride_ak
+        b_ptrs += BLOCK_K * stride_bk
+    out_rows = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)
+    out_cols = pid_n * BLOCK_N + tl.arange(0, BLOCK_N)
+    mask = (out_rows[:, None] < M) & (out_cols[None, :] < N)
+    tl.store(out_ptr + out_rows[:, None] * stride_cm + out_cols[None, :], acc, mask=mask)

@@ -65,13 +65,34 @@ void CollectTraffic(const ir::Kernel& kernel, const ir::Region& region, Traffic&
   }
 }
 
+// Threads that compute by fragments or tiles in registers hold at most so many words of a sum beside operands and their parts; where more, more warps share it.
+constexpr int64_t kMostWordsOfSum = 64;
+constexpr int kMostWarpsOfSum = 8;
+int64_t WordsOfSums(const ir::Kernel& kernel, const ir::Region& region) {
+  int64_t most = 0;
+  for (const ir::Op& op : region.ops) {
+    if (op.op == isa::Op::kDot) {
+      const isa::Type& sum = kernel.TypeOf(op.results[0]);
+      const bool wide = sum.elem.dtype == isa::DType::kF64 || pipeline::IsSplit(kernel, op) || layout::FitsThreadTiles(kernel, op);
+      if (wide) most = std::max(most, sum.elem_count() * isa::StorageBytes(sum.elem) / 4);
+    }
+    for (const ir::Region& inner : op.regions) most = std::max(most, WordsOfSums(kernel, inner));
+  }
+  return most;
+}
+
 // num_warps is a hint: a row of 32768 elements on four warps is not what anyone wants. A dot fixes how warps share the work.
 // in_runs: its loads go by runs that are not aligned.
 int WarpsFor(const ir::Kernel& kernel, const Target& target, bool in_runs) {
   Traffic accesses;
   CollectTraffic(kernel, kernel.body, accesses);
   int warps = kernel.options.num_warps;
-  if (accesses.has_dot || warps < 1 || (warps & (warps - 1)) != 0) return warps;
+  if (warps < 1 || (warps & (warps - 1)) != 0) return warps;
+  if (accesses.has_dot) {
+    const int64_t words = WordsOfSums(kernel, kernel.body);
+    while (warps < kMostWarpsOfSum && words > kMostWordsOfSum * 32 * warps) warps *= 2;
+    return warps;
+  }
   const bool row = accesses.has_reduce && accesses.loads == 1 && accesses.rank == 1 && !accesses.has_loop;
   const int64_t most = in_runs ? kMostElemsInRuns : row ? kMostElemsOfRow : kMostElemsPerThread;
   while (warps * 64 <= target.max_threads_per_block && accesses.largest > most * 32 * warps) warps *= 2;

@@ -140,7 +140,7 @@ class Writer {
     }
     const std::optional<pipeline::MmaPlan> mma = pipeline::MmaPlanOf(lk_, op);
     const std::string why = WhyNoWgmma(op);
-    if (!mma.has_value()) return absl::StrCat("by multiply-adds of single elements", why);
+    if (!mma.has_value()) return absl::StrCat("by multiply-adds", pipeline::HasThreadTiles(lk_, op) ? ", a tile for each thread" : " of single elements", why);
     return absl::StrCat("mma.sync, ", mma->warps_m, " x ", mma->warps_n, " warps", why);
   }
   std::string WhyNoWgmma(const ir::Op& op) const {

@@ -10,6 +10,7 @@ TV_DEV unsigned char* program_memory() { return shared_memory + (threadIdx.x >> 
 #else
 TV_DEV unsigned char* program_memory() { return shared_memory; }
 #endif
+TV_DEV u32 program_address(u32 offset) { return static_cast<u32>(__cvta_generic_to_shared(program_memory())) + offset; }
 
 #ifdef TV_PACKED
 TV_DEV void barrier() { __syncwarp(); }

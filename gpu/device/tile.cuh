@@ -21,6 +21,7 @@ TV_DEV u32 thread_id() { return threadIdx.x & 127; }
 TV_DEV u32 thread_id() { return threadIdx.x; }
 #endif
 TV_DEV u32 warp_id() { return thread_id() >> 5; }
+TV_DEV bool any_of_warp(bool x) { return __any_sync(0xffffffffu, x); }
 
 // xor of the bases over the set bits of r.
 template <int N>

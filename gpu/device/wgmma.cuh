@@ -87,7 +87,6 @@ TV_DEV void add_lanes(Tile<f32, L>& x) {
 TV_DEV void hold(f32 x) {
   if (bits_of(x) == 0x7fc0dead) asm volatile("nanosleep.u32 1;");
 }
-TV_DEV bool any_of_warp(bool x) { return __any_sync(0xffffffffu, x); }
 TV_DEV bool is_i32(i64 x) { return x == static_cast<i32>(x); }
 // acc (+)= part
 template <int Count, bool First>

@@ -248,7 +248,8 @@ std::string Printer::OperandOfDot(const ir::Op& op, int i, const std::string& ta
       const pipeline::Copy& copy = *options_.schedule->CopyOf(found->second.copy);
       const int axis = found->second.transposed ? 1 - copy.axis : copy.axis;
       const bool turned = axis != (i == 0 ? 1 : 0);
-      return absl::StrCat("Shared", std::string(1, side), "<", table, ", ", RowsTable(TypeOf(id), axis), ", ", turned ? "true" : "false", ", ", elem, ">(", BufferOf(copy), ")");
+      const int bits = isa::BitWidth(TypeOf(id).elem.dtype);
+      return absl::StrCat(bits == 64 || (bits == 32 && turned) ? "Elements" : "Shared", std::string(1, side), "<", table, ", ", RowsTable(TypeOf(id), axis), ", ", turned ? "true" : "false", ", ", elem, ">(", BufferOf(copy), ")");
     }
   }
   return absl::StrCat("Register", std::string(1, side), "<", table, ", ", elem, ">{", Name(id), ".v}");
@@ -275,6 +276,9 @@ absl::Status Printer::PrintDot(const ir::Op& op, const ir::Region& region) {
       ReadBuffer(op.operands[i]);
     }
   }
+  // The sum is made in the accumulator's own registers if nobody else wants its old value.
+  bool own = uses_[acc].size() == 1 && std::find(region.args.begin(), region.args.end(), acc) != region.args.end();
+  for (const ir::Op& other : region.ops) own |= uses_[acc].size() == 1 && def_[acc] == &other && !was_lazy_[acc];
   const std::optional<pipeline::MmaPlan> plan = pipeline::MmaPlanOf(lk_, op);
   if (plan) {
     auto wgmma = options_.schedule == nullptr ? std::map<ir::ValueId, pipeline::Wgmma>::const_iterator() : options_.schedule->wgmma.find(result);
@@ -284,9 +288,6 @@ absl::Status Printer::PrintDot(const ir::Op& op, const ir::Region& region) {
                                                  ", m_tiles = ", std::max<int64_t>(1, m / 16), ", n_tiles = ", std::max<int64_t>(1, n / 16),
                                                  ";\n  static constexpr bool n_pairs = ", plan->n_steps > 1 ? "true" : "false", ";\n"),
                                     'D');
-    // The sum is made in the accumulator's own registers if nobody else wants its old value.
-    bool own = uses_[acc].size() == 1 && std::find(region.args.begin(), region.args.end(), acc) != region.args.end();
-    for (const ir::Op& other : region.ops) own |= uses_[acc].size() == 1 && def_[acc] == &other && !was_lazy_[acc];
     const bool zero = by_group && IsZero(acc);
     if (own) names_[result] = Name(acc);
     else if (zero) Line(Declared(result), ";");
@@ -305,12 +306,67 @@ absl::Status Printer::PrintDot(const ir::Op& op, const ir::Region& region) {
       }
       return absl::OkStatus();
     }
-    Line("dot_mma<", table, ", ", CudaType(ta.elem), ">(", Name(result), ".v, ", OperandOfDot(op, 0, table), ", ", OperandOfDot(op, 1, table), ");");
+    const absl::string_view precision = op.StringAttr("input_precision");
+    const std::string call = pipeline::IsSplit(lk_.kernel, op) ? absl::StrCat("dot_parts<", table, ", ", precision == "tf32x3" ? "Tf32x3" : precision == "bf16x3" ? "Bf16x3" : "Bf16x6")
+                                                               : absl::StrCat("dot_mma<", table, ", ", CudaType(ta.elem));
+    Line(call, ">(", Name(result), ".v, ", OperandOfDot(op, 0, table), ", ", OperandOfDot(op, 1, table), ");");
     return absl::OkStatus();
+  }
+  if (pipeline::HasThreadTiles(lk_, op)) {
+    if (own) names_[result] = Name(acc);
+    else Line("auto ", Name(result), " = ", Name(acc), ";");
+    return PrintThreadTiles(op);
   }
   const std::string table = Table(absl::StrCat("\n  static constexpr int m = ", m, ", n = ", n, ", k = ", k, ", batches = ", batches, ";\n"), 'D');
   const int64_t scratch = UseShared(batches * (m + n) * k * isa::StorageBytes(tc.elem));
   Line("auto ", Name(result), " = dot_fma<", table, ">(", scratch, ", ", Name(a), ", ", Name(b), ", ", Name(acc), ");");
+  return absl::OkStatus();
+}
+
+absl::Status Printer::PrintThreadTiles(const ir::Op& op) {
+  const ir::ValueId result = op.results[0];
+  std::string rows[2];
+  int64_t written[2] = {-1, -1}, bytes = 0;
+  for (int i : {0, 1}) {
+    const isa::Type& type = TypeOf(op.operands[i]);
+    if (options_.schedule != nullptr && options_.schedule->operands.count({result, i}) != 0) continue;
+    written[i] = bytes;
+    bytes += (type.elem_count() * isa::StorageBytes(type.elem) + 127) / 128 * 128;
+  }
+  const int64_t scratch = bytes > 0 ? UseShared(bytes) : 0;
+  if (bytes > 0) Line("barrier();");
+  for (int i : {0, 1}) {
+    const isa::Type& type = TypeOf(op.operands[i]);
+    int axis = 1;
+    std::string buffer;
+    if (written[i] < 0) {
+      const pipeline::Operand& operand = options_.schedule->operands.at({result, i});
+      const pipeline::Copy& copy = *options_.schedule->CopyOf(operand.copy);
+      axis = operand.transposed ? 1 - copy.axis : copy.axis;
+      buffer = BufferOf(copy);
+    } else {
+      buffer = absl::StrCat("program_address(", scratch + written[i], ")");
+      const layout::LinearLayout& where = LayoutOf(op.operands[i]);
+      const layout::SharedLayout shared = layout::SwizzledRows(type.shape, axis, isa::StorageBytes(type.elem));
+      const int64_t vector = SharedVector(where, shared, isa::StorageBytes(type.elem));
+      const std::string table = BufferTable(where, shared, isa::StorageBytes(type.elem));
+      OpenRegisterLoop(where.register_count(), vector);
+      Line("write_shared<", vector, ">(", buffer, " + ", table, "::at(", table, "::thread(), r), ", Name(op.operands[i]), ".v + r);");
+      CloseRegisterLoop();
+    }
+    rows[i] = absl::StrCat("Rows", i == 0 ? "A" : "B", "<", RowsTable(type, axis), ", ", axis == (i == 0 ? 1 : 0) ? "false" : "true", ">{", buffer, "}");
+  }
+  if (bytes > 0) Line("barrier();");
+  const layout::LinearLayout& sum = LayoutOf(result);
+  int64_t columns = 1;
+  for (layout::Basis basis : sum.reg()) columns *= basis < static_cast<layout::Basis>(sum.shape()[1]) ? 2 : 1;
+  const int64_t own_rows = sum.register_count() / columns;
+  const bool apart = sum == layout::LinearLayout::ThreadTiles(sum.shape(), static_cast<int>(sum.warp_count()), true);
+  const std::string table = Table(absl::StrCat("\n  static constexpr int k = ", TypeOf(op.operands[0]).shape[1], ", n = ", sum.shape()[1], ", rows = ", own_rows, ", columns = ", columns,
+                                               ", row_step = ", sum.shape()[0] / own_rows, ", column_step = ", sum.shape()[1] / (apart ? columns : columns / 4), ";\n  static constexpr bool columns_apart = ", apart ? "true" : "false",
+                                               ";\n"),
+                                  'D');
+  Line("dot_rows<", table, ">(", Name(result), ", ", rows[0], ", ", rows[1], ");");
   return absl::OkStatus();
 }
 

@@ -230,19 +230,15 @@ class Assigner {
     return LinearLayout::BlockedByOrder(shape, std::min(vector, per_thread), options_.num_warps, order);
   }
 
-  bool UsesTensorCores(const ir::Op& dot) const {
-    if (!options_.tensor_cores) return false;
-    const isa::Type& acc = in_.TypeOf(dot.results[0]);
-    const isa::Type& a = in_.TypeOf(dot.operands[0]);
-    const int rank = acc.rank();
-    if (acc.shape[rank - 2] < 16 || acc.shape[rank - 1] < 8) return false;
-    const int64_t k = a.shape[rank - 1];
-    switch (a.elem.dtype) {
-      case isa::DType::kF16: case isa::DType::kBF16: return k >= 16;
-      case isa::DType::kI8: case isa::DType::kF8E4M3: case isa::DType::kF8E5M2: return k >= 32;
-      case isa::DType::kF32: return k >= 8 && (dot.StringAttr("input_precision") == "tf32" || dot.StringAttr("input_precision").empty());
-      default: return false;
-    }
+  bool UsesTensorCores(const ir::Op& dot) const { return options_.tensor_cores && FitsTensorCores(in_, dot); }
+
+  // b [K, N] is loaded from rows along k: a warp then reads different rows at once if its threads' columns are apart.
+  bool RunsAlongK(ValueId b) const {
+    int k = 0;
+    const ir::Op* op = def_[b];
+    for (; op != nullptr && op->op == Op::kPermute; op = def_[op->operands[0]]) k = 1 - k;
+    const auto access = op == nullptr ? access_of_.end() : access_of_.find(op);
+    return access != access_of_.end() && access->second.axis == k;
   }
 
   // How the warps share the product: all along m if rows are reduced (softmax stays inside a warp), else towards squares.
@@ -283,6 +279,11 @@ class Assigner {
       }
       home[cls] = Intern(LinearLayout::MmaAccumulator(shape, warps_m, warps_n));
       warps_[home[cls]] = {warps_m, warps_n};
+    }
+    for (const ir::Op* dot : dots_) {
+      if (!Homed(dot->results[0]) || !FitsThreadTiles(in_, *dot)) continue;
+      int& layout = home.try_emplace(Find(dot->results[0]), -1).first->second;
+      if (layout < 0) layout = Intern(LinearLayout::ThreadTiles(in_.TypeOf(dot->results[0]).shape, options_.num_warps, RunsAlongK(dot->operands[1])));
     }
     std::vector<ValueId> order;
     for (const auto& [cls, ids] : members) order.push_back(cls);
@@ -376,7 +377,8 @@ class Assigner {
     }
     if (op.op == Op::kDot) {
       Need(op.operands[2], HomeOf(result));
-      auto found = warps_.find(HomeOf(result));
+      // A sum may be that of several dots, of which only some are the tensor cores'.
+      auto found = UsesTensorCores(op) ? warps_.find(HomeOf(result)) : warps_.end();
       for (int i : {0, 1}) {
         const isa::Type& type = in_.TypeOf(op.operands[i]);
         if (found != warps_.end()) {
@@ -567,7 +569,7 @@ class Assigner {
     } else if (op.op == Op::kStore) {
       layout = StoreLayout(op);
     } else if (op.op == Op::kDot) {
-      auto found = warps_.find(HomeOf(result));
+      auto found = UsesTensorCores(op) ? warps_.find(HomeOf(result)) : warps_.end();
       const isa::Type& type = in_.TypeOf(operand);
       if (i == 2) {
         layout = HomeOf(result);
@@ -604,6 +606,29 @@ class Assigner {
 };
 
 }  // namespace
+
+bool FitsTensorCores(const ir::Kernel& kernel, const ir::Op& dot) {
+  const isa::Type &a = kernel.TypeOf(dot.operands[0]), &acc = kernel.TypeOf(dot.results[0]);
+  const int rank = acc.rank();
+  if (acc.shape[rank - 2] < 16 || acc.shape[rank - 1] < 8) return false;
+  const int64_t k = a.shape[rank - 1];
+  switch (a.elem.dtype) {
+    case isa::DType::kF16: case isa::DType::kBF16: return k >= 16;
+    case isa::DType::kI8: case isa::DType::kF8E4M3: case isa::DType::kF8E5M2: return k >= 32;
+    case isa::DType::kF32: return k >= 8 && dot.StringAttr("input_precision") != "ieee";
+    case isa::DType::kF64: return k >= 4;
+    default: return false;
+  }
+}
+
+bool FitsThreadTiles(const ir::Kernel& kernel, const ir::Op& dot) {
+  const isa::Type &a = kernel.TypeOf(dot.operands[0]), &b = kernel.TypeOf(dot.operands[1]), &acc = kernel.TypeOf(dot.results[0]);
+  if (FitsTensorCores(kernel, dot) || acc.rank() != 2) return false;
+  for (const isa::Type* type : {&a, &b, &acc}) {
+    if (type->elem.dtype != isa::DType::kF32) return false;
+  }
+  return a.shape[1] >= 8 && b.shape[1] >= 8;
+}
 
 absl::StatusOr<LayoutKernel> AssignLayouts(const ir::Kernel& kernel, const LayoutOptions& options) { return Assigner(kernel, options).Run(); }
 

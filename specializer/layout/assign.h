@@ -46,6 +46,11 @@ struct LayoutKernel {
   bool HasLayout(ir::ValueId id) const { return layout_of[id] >= 0; }
 };
 
+// Whether the tensor cores can take the dot by its dtypes, input_precision and shape: all but f32 with "ieee". Other dots are multiply-adds.
+bool FitsTensorCores(const ir::Kernel& kernel, const ir::Op& dot);
+// Of those, whether threads can take tiles of the sum, and read rows of the operands from shared memory: f32, two-dimensional, rows of 32 bytes and more.
+bool FitsThreadTiles(const ir::Kernel& kernel, const ir::Op& dot);
+
 absl::StatusOr<LayoutKernel> AssignLayouts(const ir::Kernel& kernel, const LayoutOptions& options);
 
 // The kernel with each value's layout after its type: `tilevm inspect --stage layout`.

@@ -169,6 +169,23 @@ LinearLayout LinearLayout::BlockedByOrder(const isa::Shape& shape, int64_t vecto
   return Blocked(shape, size, lanes, warps, order);
 }
 
+LinearLayout LinearLayout::ThreadTiles(const isa::Shape& shape, int num_warps, bool columns_apart) {
+  const MmaAxes axes = AxesOf(shape, 'm', 'n');
+  BitTaker bits(shape);
+  Bases reg, lane, warp;
+  for (int i = 0; i < 2 && !columns_apart; ++i) Push(reg, bits.Take(axes.n));
+  for (int i = 0; i < 3 && bits.Left(axes.n) > 0; ++i) lane.push_back(bits.Take(axes.n));
+  while (lane.size() < kLaneBits) lane.push_back(bits.Take(axes.m));
+  for (int i = Log2(num_warps); i > 0; --i) {
+    const bool rows = bits.Left(axes.n) == 0 || bits.Left(axes.m) >= bits.Left(axes.n) + (columns_apart ? 0 : 2);
+    warp.push_back(bits.Take(rows ? axes.m : axes.n));
+  }
+  for (int axis : {axes.n, axes.m}) {
+    while (bits.Left(axis) > 0) reg.push_back(bits.Take(axis));
+  }
+  return LinearLayout(shape, reg, lane, warp);
+}
+
 LinearLayout LinearLayout::MmaAccumulator(const isa::Shape& shape, int warps_m, int warps_n) {
   const MmaAxes axes = AxesOf(shape, 'm', 'n');
   BitTaker bits(shape);

@@ -65,6 +65,10 @@ class LinearLayout {
   // Blocked with `vector` elements per thread along the fastest dimension of order, lanes along it first.
   static LinearLayout BlockedByOrder(const isa::Shape& shape, int64_t vector, int num_warps, absl::Span<const int> order);
 
+  // The sum of a product by multiply-adds [M, N]: a thread holds rows apart from each other and groups of four columns, or columns apart, about as many rows as
+  // columns; lanes take 8 groups or columns and then rows, so that a warp reads few different rows of one operand and few columns of the other.
+  static LinearLayout ThreadTiles(const isa::Shape& shape, int num_warps, bool columns_apart);
+
   // Fragments of mma.sync (PTX ISA, "Matrix fragments for mma.m16n8k16"), repeated over the tile, warps as given (warps_m * warps_n of them).
   // c: lane l holds rows l/4 and l/4 + 8, columns 2 * (l % 4) + {0, 1}.
   static LinearLayout MmaAccumulator(const isa::Shape& shape, int warps_m, int warps_n);

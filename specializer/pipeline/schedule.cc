@@ -262,15 +262,22 @@ class Scheduler {
     for (const ir::Op& op : region.ops) {
       if (op.op != Op::kDot) continue;
       const std::optional<MmaPlan> mma = MmaPlanOf(lk_, op);
-      if (!mma || mma->batches != 1) continue;
+      const bool thread_tiles = HasThreadTiles(lk_, op);
+      if (!thread_tiles && (!mma || mma->batches != 1)) continue;
       for (int i : {0, 1}) {
         const Operand operand = Source(op.operands[i]);
         const Copy* copy = operand.copy == kNoValue ? nullptr : out_.CopyOf(operand.copy);
         if (copy == nullptr || Def(operand.copy) == nullptr || body.count(operand.copy) == 0) continue;
+        if (thread_tiles) {
+          operands[{op.results[0], i}] = operand;
+          continue;
+        }
         const int axis = operand.transposed ? 1 - copy->axis : copy->axis;  // of the operand, contiguous in the buffer
         const bool k_contiguous = axis == (i == 0 ? 1 : 0);
         const int bits = isa::BitWidth(TypeOf(op.operands[i]).elem.dtype);
-        if (!k_contiguous && bits != 16) continue;
+        // ldmatrix turns 16-bit elements; wider ones are read one by one, which no wgmma can do.
+        const bool one_by_one = bits == 64 || (bits == 32 && (!options_.wgmma || IsSplit(lk_.kernel, op)));
+        if (!k_contiguous && bits != 16 && !one_by_one) continue;
         if (i == 1 && mma->n_steps < 2) continue;
         operands[{op.results[0], i}] = operand;
       }

@@ -11,7 +11,7 @@ std::optional<MmaPlan> MmaPlanOf(const layout::LayoutKernel& kernel, const ir::O
   const int rank = tc.rank();
   const int64_t m = tc.shape[rank - 2], n = tc.shape[rank - 1], k = ta.shape[rank - 1];
   const int bits = isa::BitWidth(ta.elem.dtype);
-  if (m < 16 || n < 8) return std::nullopt;
+  if (!layout::FitsTensorCores(kernel.kernel, dot)) return std::nullopt;
   const LinearLayout& acc = kernel.LayoutOf(dot.results[0]);
   const int warps = static_cast<int>(acc.warp_count());
   for (int warps_m = 1; warps_m <= warps; warps_m *= 2) {
@@ -24,7 +24,7 @@ std::optional<MmaPlan> MmaPlanOf(const layout::LayoutKernel& kernel, const ir::O
     MmaPlan plan;
     plan.warps_m = warps_m;
     plan.warps_n = warps_n;
-    plan.k_step = bits == 16 ? 16 : bits == 8 ? 32 : 8;
+    plan.k_step = std::max(4, 256 / bits);
     plan.m_steps = std::max<int64_t>(1, m / 16 / warps_m);
     plan.n_steps = std::max<int64_t>(1, n / 8 / warps_n);
     plan.k_steps = k / plan.k_step;
@@ -32,6 +32,18 @@ std::optional<MmaPlan> MmaPlanOf(const layout::LayoutKernel& kernel, const ir::O
     return plan;
   }
   return std::nullopt;
+}
+
+bool HasThreadTiles(const layout::LayoutKernel& kernel, const ir::Op& dot) {
+  if (!layout::FitsThreadTiles(kernel.kernel, dot)) return false;
+  const LinearLayout& acc = kernel.LayoutOf(dot.results[0]);
+  const int warps = static_cast<int>(acc.warp_count());
+  return acc == LinearLayout::ThreadTiles(acc.shape(), warps, false) || acc == LinearLayout::ThreadTiles(acc.shape(), warps, true);
+}
+
+bool IsSplit(const ir::Kernel& kernel, const ir::Op& dot) {
+  const absl::string_view precision = dot.StringAttr("input_precision");
+  return kernel.TypeOf(dot.operands[0]).elem.dtype == isa::DType::kF32 && !precision.empty() && precision != "tf32" && precision != "ieee";
 }
 
 namespace {
@@ -51,7 +63,7 @@ bool IsWgmmaType(isa::DType operand, isa::DType acc) {
 std::optional<Wgmma> WgmmaPlanOf(const layout::LayoutKernel& kernel, const ir::Op& dot, const int (&axis)[2]) {
   const isa::Type &a = kernel.kernel.TypeOf(dot.operands[0]), &b = kernel.kernel.TypeOf(dot.operands[1]), &acc = kernel.kernel.TypeOf(dot.results[0]);
   const std::optional<MmaPlan> mma = MmaPlanOf(kernel, dot);
-  if (!mma || !IsWgmmaType(a.elem.dtype, acc.elem.dtype) || a.elem.dtype != b.elem.dtype) return std::nullopt;
+  if (!mma || !IsWgmmaType(a.elem.dtype, acc.elem.dtype) || a.elem.dtype != b.elem.dtype || IsSplit(kernel.kernel, dot)) return std::nullopt;
   if (mma->batches != 1 || mma->warps_n != 1 || mma->warps_m % 4 != 0 || acc.shape[0] < 16 * mma->warps_m || acc.shape[1] > kMostColumns) return std::nullopt;
   const int64_t bytes = isa::StorageBytes(a.elem);
   // Rows of 128 bytes, or of 64 along k.

@@ -1,4 +1,4 @@
-// How a dot maps to the tensor cores: to mma.sync, as AssignLayouts chose (found again from the layouts), and on sm_90 to wgmma.
+// How a dot maps to the hardware: to mma.sync or to multiply-adds by tiles of a thread, as AssignLayouts chose (found again from the layouts), and on sm_90 to wgmma.
 //
 // wgmma multiplies 64 rows by up to 256 columns and 32 bytes of k, b in shared memory, a there or in registers. Rows of a buffer run along k (*K-major*), or
 // for 16-bit elements along m or n (*MN-major*). An operand b of 8 or 32 bits that lies the other way round, and one that is computed in registers, is
@@ -21,7 +21,12 @@ struct MmaPlan {
   int64_t k_step = 16;               // k of one instruction
   int64_t m_steps = 1, n_steps = 1, k_steps = 1, batches = 1;
 };
+// f32 operands that are taken as sums of tf32 or bf16 parts: by mma.sync alone.
+bool IsSplit(const ir::Kernel& kernel, const ir::Op& dot);
 std::optional<MmaPlan> MmaPlanOf(const layout::LayoutKernel& kernel, const ir::Op& dot);
+
+// The sum lies as LinearLayout::ThreadTiles has it.
+bool HasThreadTiles(const layout::LayoutKernel& kernel, const ir::Op& dot);
 
 // A dot by wgmma: each group of four warps multiplies tiles of 64 rows.
 struct Wgmma {

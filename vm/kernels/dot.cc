@@ -3,6 +3,7 @@
 #include "vm/kernels/dot.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -186,13 +187,25 @@ bool FitsF32(DType dtype) { return isa::IsFloat(dtype) && dtype != DType::kF64; 
 // f16 and bf16 sums live in f32 for the call.
 void DotF32(const DotArgs& args, const Source& a, const Source& b, Level level) {
   const bool f32_operands = args.a_type == DType::kF32 && args.b_type == DType::kF32;
+  const std::vector<PartPair> pairs = PartPairs(f32_operands ? args.precision : DotPrecision::kIeee);
+  const auto multiply_parts = [&](const PartPair& pair, float* c, int64_t c_row) {
+    Source a_part = a, b_part = b;
+    a_part.part = pair.a;
+    b_part.part = pair.b;
+    Multiply<float, float, kDotColumns32>(TableOf(level).dot.f32, a_part, b_part, c, c_row, args.m, args.n, args.k);
+  };
   const auto multiply = [&](float* c, int64_t c_row) {
-    for (const PartPair& pair : PartPairs(f32_operands ? args.precision : DotPrecision::kIeee)) {
-      Source a_part = a, b_part = b;
-      a_part.part = pair.a;
-      b_part.part = pair.b;
-      Multiply<float, float, kDotColumns32>(TableOf(level).dot.f32, a_part, b_part, c, c_row, args.m, args.n, args.k);
+    if (pairs.size() > 1) {
+      std::vector<float> small(args.m * args.n);
+      for (size_t i = 0; i + 1 < pairs.size(); ++i) multiply_parts(pairs[i], small.data(), args.n);
+      for (int64_t i = 0; i < args.m; ++i) {
+        for (int64_t j = 0; j < args.n; ++j) {
+          const float x = small[i * args.n + j];
+          c[i * c_row + j] += std::isfinite(x) ? x : 0.0f;
+        }
+      }
     }
+    multiply_parts(pairs.back(), c, c_row);
   };
   if (args.acc_type == DType::kF32) return multiply(static_cast<float*>(args.c), args.c_row_stride);
   std::vector<float> sums(args.m * args.n);

@@ -13,7 +13,8 @@
 
 namespace tilevm::kernels {
 
-// What input_precision asks for; it concerns f32 operands only. The split forms add their partial products smallest first.
+// What input_precision asks for; it concerns f32 operands only. The split forms sum the products with later parts first, smallest first, and add that sum if it
+// is finite: beside an infinity or NaN, which the first parts' products give as the operands' would, it would only make an infinity a NaN.
 enum class DotPrecision : uint8_t { kIeee, kTf32, kTf32x3, kBf16x3, kBf16x6 };
 
 struct DotMatrix {

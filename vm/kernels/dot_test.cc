@@ -75,12 +75,16 @@ Scalar Reference(const DotArgs& args, Matrix& a, Matrix& b, Scalar c, int64_t i,
   const DotPrecision precision = a.dtype == DType::kF32 && b.dtype == DType::kF32 ? args.precision : DotPrecision::kIeee;
   float sum = static_cast<float>(isa::ScalarToDouble(args.acc_type, c));
   const size_t passes = Products(precision, 1, 1).size();
+  float small = 0;
   for (size_t pass = 0; pass < passes; ++pass) {
+    const bool last = pass + 1 == passes;
+    if (last && std::isfinite(small)) sum += small;
     for (int64_t k = 0; k < args.k; ++k) {
       const float x = static_cast<float>(isa::ScalarToDouble(DType::kF32, ToF32(a.dtype, a.Get(i, k))));
       const float y = static_cast<float>(isa::ScalarToDouble(DType::kF32, ToF32(b.dtype, b.Get(k, j))));
       const auto [p, q] = Products(precision, x, y)[pass];
-      sum = std::fma(p, q, sum);
+      float& to = last ? sum : small;
+      to = std::fma(p, q, to);
     }
   }
   return isa::ScalarFromDouble(args.acc_type, static_cast<double>(sum));
@@ -145,6 +149,21 @@ TEST_P(DotTest, BlocksKeepTheOrder) {
 TEST_P(DotTest, Precisions) {
   for (DotPrecision p : {DotPrecision::kTf32, DotPrecision::kTf32x3, DotPrecision::kBf16x3, DotPrecision::kBf16x6}) {
     Check(DType::kF32, DType::kF32, DType::kF32, p, 9, 20, 33, false, false);
+  }
+}
+
+// 1 has no later parts, -1 - 2**-20 has: infinity times either is one, and infinity times zero is none.
+TEST_P(DotTest, InfinitiesOfSplitOperands) {
+  const float inf = std::numeric_limits<float>::infinity();
+  for (DotPrecision p : {DotPrecision::kTf32x3, DotPrecision::kBf16x3, DotPrecision::kBf16x6}) {
+    const std::vector<float> x = {1, inf, 2, 3};
+    for (float y : {1.0f, -1.0f - 0x1p-20f, 0.0f}) {
+      const std::vector<float> column = {1, y, 1, 1};
+      float c = 5;
+      Dot({DType::kF32, DType::kF32, DType::kF32, p, {x.data(), 4, 1}, {column.data(), 1, 1}, &c, 1, 1, 1, 4}, GetParam());
+      if (y == 0) EXPECT_TRUE(std::isnan(c)) << c;
+      else EXPECT_EQ(c, y * inf);
+    }
   }
 }
 
