@@ -135,7 +135,7 @@ absl::StatusOr<Emitted> Compiler::GenerateText(const ir::Kernel& kernel, const T
 absl::StatusOr<std::shared_ptr<GpuKernel>> Compiler::CompileText(Emitted emitted, const Target& target, bool debug) {
   auto out = std::make_shared<GpuKernel>();
   out->emitted = std::move(emitted);
-  TILEVM_ASSIGN_OR_RETURN(std::shared_ptr<const Nvrtc> nvrtc, nvrtc_.get());
+  const absl::StatusOr<std::shared_ptr<const Nvrtc>>& nvrtc = nvrtc_.get();
   CompileRequest request;
   request.source = out->emitted.text;
   request.headers = DeviceHeaderTexts();
@@ -143,19 +143,29 @@ absl::StatusOr<std::shared_ptr<GpuKernel>> Compiler::CompileText(Emitted emitted
   request.line_info = debug;
   // NVRTC keeps a cache of its own in the user's home: it would hand out code without the log that tells registers and spills.
   request.own_cache = false;
-  const CacheKey key = KeyOf(request.source, request.headers, target.arch, Nvrtc::Options(request), nvrtc->version());
-  auto cached = [&]() -> bool {
+  const auto key_of = [&](int release) { return KeyOf(request.source, request.headers, target.arch, Nvrtc::Options(request), release); };
+  auto cached = [&](const CacheKey& key) -> bool {
     std::optional<std::string> entry = cache_.Get(key);
     if (!entry.has_value() || !Unpack(*entry, *out)) return false;
     out->from_disk = true;
     return true;
   };
-  if (cached()) return out;
+  if (!nvrtc.ok()) {
+    // A machine without it may have been given a cache that another one filled.
+    for (const int major : {13, 12}) {
+      for (int minor = 9; minor >= 0; --minor) {
+        if (cached(key_of(1000 * major + 10 * minor))) return out;
+      }
+    }
+    return nvrtc.status();
+  }
+  const CacheKey key = key_of((*nvrtc)->version());
+  if (cached(key)) return out;
   // Processes that start at once on one machine compile a kernel once.
   const std::shared_ptr<void> lock = cache_.Lock(key);
-  if (lock != nullptr && cached()) return out;
+  if (lock != nullptr && cached(key)) return out;
   const Clock::time_point start = Clock::now();
-  TILEVM_ASSIGN_OR_RETURN(CompileResult compiled, nvrtc->Compile(request));
+  TILEVM_ASSIGN_OR_RETURN(CompileResult compiled, (*nvrtc)->Compile(request));
   out->nvrtc_us = MicrosSince(start);
   cache_.Put(key, Pack(compiled));
   out->registers = compiled.registers;

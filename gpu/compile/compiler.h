@@ -45,7 +45,7 @@ class Compiler {
   explicit Compiler(CompilerOptions options);
 
   // kUnimplemented for what has no template yet, kResourceExhausted beyond the target's limits, kFailedPrecondition without NVRTC (only when it is
-  // needed: a cached cubin is found by the release that made it, so even then its library has to be there). Thread-safe.
+  // needed: without it a cubin that any release of CUDA 12 or 13 made is taken from the disk). Thread-safe.
   absl::StatusOr<std::shared_ptr<const GpuKernel>> Compile(const ir::Kernel& kernel, const Target& target, const GenerateOptions& options = {});
   // The first half: what gpu::Generate gives, from the disk if it was made before (kept_text.h).
   absl::StatusOr<Emitted> GenerateText(const ir::Kernel& kernel, const Target& target, const GenerateOptions& options);

@@ -109,6 +109,21 @@ TEST_F(CompilerTest, SecondTimeFromTheDisk) {
   EXPECT_FALSE((*other)->from_disk);
 }
 
+TEST_F(CompilerTest, WhatIsOnTheDiskNeedsNoNvrtc) {
+  {
+    Compiler first(Options());
+    if (!first.nvrtc().ok()) GTEST_SKIP() << first.nvrtc().status().message();
+    ASSERT_TRUE(first.CompileText(Text("x[0] = 1;"), *TargetOf("sm_90a"), false).ok());
+  }
+  CompilerOptions options = Options();
+  options.nvrtc_library = "libno-such-nvrtc.so";
+  Compiler without(options);
+  auto found = without.CompileText(Text("x[0] = 1;"), *TargetOf("sm_90a"), false);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_TRUE((*found)->from_disk);
+  EXPECT_EQ(without.CompileText(Text("x[0] = 2;"), *TargetOf("sm_90a"), false).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
 TEST_F(CompilerTest, ADamagedEntryIsMadeAnew) {
   {
     Compiler first(Options());
