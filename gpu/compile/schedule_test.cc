@@ -647,6 +647,31 @@ TEST(Emit, ScalarsOfLaterIterationsAreLoadedTogether) {
   EXPECT_EQ(text_of("        if n > 3:\n            return\n        tl.device_print(\"n\", n)\n").find("ahead"), std::string::npos);
 }
 
+// Programs that fill a multiprocessor tell L2 of rows of programs that begin later, if those will load them: the address once more for another program.
+TEST(Emit, RowsOfLaterProgramsAreTold) {
+  const auto text_of = [](absl::string_view load, const char* n, const char* arch = "sm_90a") {
+    const std::string text = absl::StrCat("@triton.jit\ndef kernel(x_ptr, lens, o, stride, n, N: tl.constexpr):\n    i = tl.arange(0, N)\n    row = tl.program_id(0)\n    ", load,
+                                          "\n    tl.store(o + row * stride + i, x - tl.max(x), mask=i < n)\n");
+    const absl::StatusOr<Emitted> emitted = Generate(KernelOfText(text, absl::StrCat("*f16/16 *i32/16 *f16/16 i32/16 i32/16 =", n), 4), *TargetOf(arch), {});
+    return emitted.ok() ? emitted->text : emitted.status().ToString();
+  };
+  const absl::string_view row = "x = tl.load(x_ptr + row * stride + i, mask=i < n, other=0.0)";
+  const std::string told = text_of(row, "32768");
+  const size_t next = told.find("program_id<0>() + 64"), load = told.find("load<8"), prefetch = told.find("prefetch_run(", load);
+  ASSERT_NE(next, std::string::npos) << told;
+  EXPECT_LT(load, next);
+  EXPECT_LT(next, told.find("mul(row, stride)", next)) << told;
+  EXPECT_LT(next, prefetch);
+  EXPECT_NE(told.find("< num_programs<0>()", next), std::string::npos);
+  for (const std::string& other : {text_of(row, "8192"),                                                                // other programs load beside this one
+                                   text_of("x = tl.load(x_ptr + i, mask=i < n, other=0.0)", "32768"),                    // the same row for all
+                                   text_of("x = tl.load(x_ptr + row * stride + i, mask=i < tl.load(lens + row), other=0.0)", "32768"),
+                                   text_of("x = tl.load(x_ptr + tl.load(lens + row) * stride + i, mask=i < n, other=0.0)", "32768")}) {
+    EXPECT_EQ(other.find("program_id<0>() + 64"), std::string::npos) << other;
+    EXPECT_NE(other.find("__global__"), std::string::npos) << other;
+  }
+}
+
 // A kernel set up beside the one before it computes addresses first, and tells the cache of a long row; what may touch memory stands behind the wait.
 TEST(Emit, TheWaitForTheKernelBeforeIsTheFirstToTouchMemory) {
   struct Case { const char* body; const char* first; bool told; };  // `first`: of what touches memory

@@ -64,7 +64,7 @@ bool IsReserved(const std::string& name) {
   // What the emitter numbers: ring0, b12, words3_0, L4.
   static const auto* const kNumbered = new std::set<std::string>{
       "A", "C", "D", "G", "L", "P", "R", "S", "T", "W", "a", "add", "ahead", "asm_", "fields", "fits", "function_", "thread_L", "thread_W", "written", "x_of", "y_of", "b", "before", "behind", "changed", "copies", "drained", "first", "given", "go", "group", "inverse", "kind", "late", "left", "low", "made", "map", "mapped", "most", "none", "old",
-      "part", "place", "put", "quotients", "record", "reduced", "ring", "scalar", "slot", "take", "trips", "words", "work"};
+      "next", "part", "place", "put", "quotients", "record", "reduced", "ring", "scalar", "slot", "take", "trips", "words", "work"};
   // Macros, CUDA's own, and what the emitter makes of other names.
   for (const char* start : {"TV_", "tv_", "__"}) {
     if (name.compare(0, std::strlen(start), start) == 0) return true;

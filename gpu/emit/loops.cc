@@ -342,6 +342,14 @@ void Printer::AddGuessed(const ir::Op& access, GroupKind kind, ir::ValueId tile,
 }
 
 void Printer::Flush() {
+  const std::vector<const ir::Op*> ops = group_.ops;
+  PrintGroup();
+  for (const ir::Op* op : ops) {
+    if (op->op == Op::kLoad) TellNext(*op);
+  }
+}
+
+void Printer::PrintGroup() {
   if (group_.ops.empty()) return;
   const Group group = std::move(group_);
   group_ = Group();

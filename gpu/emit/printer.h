@@ -106,7 +106,8 @@ class Printer {
   void AddToGroup(const ir::Op& op, GroupKind kind, ir::ValueId tile, int64_t vector);
   void PrintGroup(const Group& group, const std::set<ir::ValueId>& kept);
   void PrintRegisters(const Group& group, const std::set<ir::ValueId>& kept, int64_t from, int64_t to);
-  void Flush();                                           // prints the loop of the group, if there is one
+  void Flush();                                           // prints the loop of the group, if there is one, and what follows its loads
+  void PrintGroup();
   void NoteScalar(const ir::Op& op, size_t begin);        // what was printed from there on is the op's
   void SinkScalars();                                     // those that nothing printed since needs are computed here instead
   bool OnlyComputes() const { return group_.kind == GroupKind::kCompute || group_.kind == GroupKind::kPairs; }
@@ -115,7 +116,8 @@ class Printer {
   // --- early.cc ---
   void WaitBefore(const ir::Op& op);                      // prints the kernel's wait for the one before it, if the op is the first that may touch memory
   void PrintWaitForKernelBefore();
-  void TellAhead(const ir::Op& op);                       // of what the load will load
+  void TellAhead(const ir::Op& op);
+  void TellNext(const ir::Op& op);                       // of what the load will load
   bool waits_ = false;                                    // it is printed, or not wanted
 
   bool PrepareRun(const RunAccess& access);
@@ -330,6 +332,7 @@ class Printer {
   std::map<std::string, std::string> tables_;
   std::vector<BlockLabel> blocks_;
   int next_label_ = 0;
+  int64_t bytes_of_next_ = 0;                             // rows of later programs that L2 has been told of
   int64_t smem_bytes_ = 0, smem_buffers_ = 0;
   Loc op_loc_, smem_loc_;                                 // of the op that is printed; of the one that needs most shared memory
   ScratchState scratch_state_ = ScratchState::kUnused;
