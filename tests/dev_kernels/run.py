@@ -37,6 +37,7 @@ def main():
         return print_table()
     if not options.corpus:
         parser.error("--corpus DIR is needed")
+    options.corpus = os.path.abspath(options.corpus)
     passed = failed = 0
     for entry in sorted(harness.ENTRIES, key=lambda e: (e.number, e.kernel)):
         if options.numbers and entry.number not in options.numbers:
