@@ -242,24 +242,21 @@ TV_DEV void dot_mma(C* acc, const A& a, const B& b) {
 }
 
 // f32 operands as sums of parts (isa::SplitTf32, SplitBf16): products of the first parts, and of those with later ones the larger, smaller ones first.
-// a, b: words of a part of a fragment of one step of k; special: the least magnitude whose first part is an infinity (or NaN).
+// a, b: words of a part of a fragment of one step of k. Careful: after a part that is not finite the later ones are 0; without it they would be NaN.
+TV_DEV bool is_finite(f32 x) { return fabsf(x) < f32_of(0x7f800000); }
 struct SplitTf32 {
   static constexpr int parts = 2, a = 4, b = 2;
-  static constexpr u32 special = 0x7f7ff000;
-  // None is special. The first part is rounded by adding half of its last bit; the tensor cores cut the second one off.
-  template <int Steps, int Words>
+  // The first part is rounded, by adding half of its last bit where nothing is infinite; the tensor cores cut the second one off.
+  template <bool Careful, int Steps, int Words>
   TV_DEV static void split(u32 (&out)[parts][Steps * Words], const u32 (&x)[Steps][Words]) {
 #pragma unroll
     for (int i = 0; i < Steps * Words; ++i) {
       const u32 whole = x[i / Words][i % Words];
-      out[0][i] = (whole + 0x1000) & 0xffffe000;
-      out[1][i] = bits_of(f32_of(whole) - f32_of(out[0][i]));
+      if constexpr (Careful) asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(out[0][i]) : "f"(f32_of(whole)));
+      else out[0][i] = (whole + 0x1000) & 0xffffe000;
+      const f32 rest = f32_of(whole) - f32_of(out[0][i]);
+      out[1][i] = bits_of(!Careful || is_finite(f32_of(out[0][i])) ? rest : 0.0f);
     }
-  }
-  template <int Words>
-  TV_DEV static void first(u32 (&out)[Words], const u32 (&x)[Words]) {
-#pragma unroll
-    for (int i = 0; i < Words; ++i) asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(out[i]) : "f"(f32_of(x[i])));
   }
   template <int Steps>
   TV_DEV static void multiply(f32* c, const u32* a, const u32* b) {
@@ -271,25 +268,22 @@ struct SplitTf32 {
 template <int Parts>
 struct SplitBf16 {
   static constexpr int parts = Parts, a = 2, b = 1;
-  static constexpr u32 special = 0x7f7f8000;
-  template <int Steps, int Words>
+  template <bool Careful, int Steps, int Words>
   TV_DEV static void split(u32 (&out)[parts][Steps * Words / 2], const u32 (&x)[Steps][Words]) {
     constexpr int half = Words / 2;
 #pragma unroll
     for (int i = 0; i < Steps * half; ++i) {
-      f32 low = f32_of(x[i / half][i % half]), high = f32_of(x[i / half][i % half + half]);
+      f32 rest[2] = {f32_of(x[i / half][i % half]), f32_of(x[i / half][i % half + half])};
 #pragma unroll
       for (int part = 0; part < parts; ++part) {
-        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(out[part][i]) : "f"(high), "f"(low));
-        low -= f32_of(out[part][i] << 16);
-        high -= f32_of(out[part][i] & 0xffff0000);
+        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(out[part][i]) : "f"(rest[1]), "f"(rest[0]));
+#pragma unroll
+        for (int j = 0; j < 2; ++j) {
+          const f32 taken = f32_of(j == 0 ? out[part][i] << 16 : out[part][i] & 0xffff0000);
+          rest[j] = !Careful || is_finite(taken) ? rest[j] - taken : 0.0f;
+        }
       }
     }
-  }
-  template <int Words>
-  TV_DEV static void first(u32 (&out)[Words / 2], const u32 (&x)[Words]) {
-#pragma unroll
-    for (int i = 0; i < Words / 2; ++i) asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(out[i]) : "f"(f32_of(x[i + Words / 2])), "f"(f32_of(x[i])));
   }
   template <int Steps>
   TV_DEV static void multiply(f32* c, const u32* a, const u32* b) {
@@ -311,37 +305,79 @@ struct Bf16x6 : SplitBf16<3> {
   static constexpr int pairs = 6, of_a[pairs] = {1, 2, 0, 1, 0, 0}, of_b[pairs] = {1, 0, 2, 0, 1, 0};
 };
 
-// Not finite if there is a special one (or a few that are nearly), in one operation an element.
+// The sum of the products of some steps of k for one fragment, from zero, as the tensor cores cut sums off; it is added by rounding. Careful: smaller products
+// that are not finite count as 0, since beside an infinity or NaN, which the first parts give as well, they would only make an infinity a NaN.
+template <class T, bool Careful, int Steps>
+TV_DEV void add_products(f32* c, const u32 (&a)[T::parts][Steps * T::a], const u32 (&b)[T::parts][Steps * T::b]) {
+  f32 sum[4] = {0, 0, 0, 0};
+#pragma unroll
+  for (int i = 0; i < T::pairs; ++i) {
+    if (Careful && i + 1 == T::pairs) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        c[j] += is_finite(sum[j]) ? sum[j] : 0;
+        sum[j] = 0;
+      }
+    }
+    T::template multiply<Steps>(sum, a[T::of_a[i]], b[T::of_b[i]]);
+  }
+#pragma unroll
+  for (int j = 0; j < 4; ++j) c[j] += sum[j];
+}
+template <int Steps, int Words, int Fragments>
+TV_DEV void take_fragment(u32 (&out)[Steps][Words], const u32 (&x)[Steps][Fragments][Words], int fragment) {
+#pragma unroll
+  for (int i = 0; i < Steps * Words; ++i) out[i / Words][i % Words] = x[i / Words][fragment][i % Words];
+}
+template <int Steps, int Fragments, int Words>
+TV_DEV void clear_fragments(u32 (&x)[Steps][Fragments][Words]) {
+#pragma unroll
+  for (int i = 0; i < Steps * Fragments * Words; ++i) x[i / Words / Fragments][i / Words % Fragments][i % Words] = 0;
+}
+// Not finite if products or parts might not be: at a magnitude of 2^65, or so many that are nearly as large. One operation an element.
 template <int Steps, int Fragments, int Words>
 TV_DEV f32 sum_of_all(const u32 (&x)[Steps][Fragments][Words]) {
   f32 out[2] = {0, 0};
 #pragma unroll
-  for (int i = 0; i < Steps * Fragments * Words; ++i) out[i & 1] = __fmaf_rn(f32_of(x[i / Words / Fragments][i / Words % Fragments][i % Words]), 0x1.01p0f, out[i & 1]);
+  for (int i = 0; i < Steps * Fragments * Words; ++i) out[i & 1] = __fmaf_rn(fabsf(f32_of(x[i / Words / Fragments][i / Words % Fragments][i % Words])), 0x1p63f, out[i & 1]);
   return out[0] + out[1];
 }
-template <class T, int Steps, int Fragments, int Words>
-TV_DEV void clear_special(u32 (&x)[Steps][Fragments][Words]) {
-#pragma unroll
-  for (int i = 0; i < Steps * Fragments * Words; ++i) {
-    u32& word = x[i / Words / Fragments][i / Words % Fragments][i % Words];
-    word = (word & 0x7fffffff) >= T::special ? 0 : word;
-  }
-}
-TV_DEV bool is_finite(f32 x) { return fabsf(x) < f32_of(0x7f800000); }
 
 template <class D, class T, class A, class B>
-TV_DEV void add_special(f32* c, const A& a, const B& b, int batch);
+TV_DEV void dot_parts_carefully(f32* c, const A& a, const B& b, u32 steps) {
+#pragma unroll 1
+  for (int k = 0; k < D::k_steps; ++k) {
+    if ((steps >> k & 1) == 0) continue;
+    u32 af[1][D::m_steps][4], bf[1][D::n_steps][2];
+    a.load(af[0], k, 0);
+    load_b<D>(bf[0], b, k, 0);
+#pragma unroll
+    for (int n = 0; n < D::n_steps; ++n) {
+      u32 x[1][2], pb[T::parts][T::b];
+      take_fragment(x, bf, n);
+      T::template split<true>(pb, x);
+#pragma unroll
+      for (int m = 0; m < D::m_steps; ++m) {
+        u32 y[1][4], pa[T::parts][T::a];
+        take_fragment(y, af, m);
+        T::template split<true>(pa, y);
+        add_products<T, true, 1>(c + (m * D::n_steps + n) * 4, pa, pb);
+      }
+    }
+  }
+}
 
-// The tensor cores cut sums off: those of one step of k, or of two if registers are left for it, are made from zero and added by rounding. Infinities and NaN
-// would make NaN of zeros among the later parts: they go in afterwards, by the products of first parts alone.
+// One step of k goes into a sum, or two if registers are left for it. Steps with operands that are large or not finite are left out, and done again with care;
+// operands in registers, whose loops are unrolled, are taken with care at once.
 template <class D, class T, class A, class B>
 TV_DEV void dot_parts(f32* acc, const A& a, const B& b) {
   constexpr int steps = D::k_steps % 2 == 0 && D::m_steps * D::n_steps <= 16 ? 2 : 1;
+  constexpr bool look = !A::in_registers && !B::in_registers && D::k_steps <= 32;
   u32 af[steps][D::m_steps][4], bf[steps][D::n_steps][2];
 #pragma unroll
   for (int batch = 0; batch < D::batches; ++batch) {
     f32* c = acc + batch * D::m_steps * D::n_steps * 4;
-    bool special = false;
+    u32 again = 0;
 #pragma unroll
     for (int step = 0; step < steps; ++step) {
       a.load(af[step], step, batch);
@@ -349,18 +385,19 @@ TV_DEV void dot_parts(f32* acc, const A& a, const B& b) {
     }
 #pragma unroll
     for (int k = 0; k < D::k_steps; k += steps) {
-      if (any_of_warp(!is_finite(sum_of_all(af) + sum_of_all(bf)))) {
-        special = true;
-        clear_special<T>(af);
-        clear_special<T>(bf);
+      if constexpr (look) {
+        if (any_of_warp(!is_finite(sum_of_all(af) + sum_of_all(bf)))) {
+          again |= (steps == 2 ? 3u : 1u) << k;
+          clear_fragments(af);
+          clear_fragments(bf);
+        }
       }
       u32 pa[D::m_steps][T::parts][steps * T::a];
 #pragma unroll
       for (int m = 0; m < D::m_steps; ++m) {
         u32 x[steps][4];
-#pragma unroll
-        for (int i = 0; i < steps * 4; ++i) x[i / 4][i % 4] = af[i / 4][m][i % 4];
-        T::template split<steps>(pa[m], x);
+        take_fragment(x, af, m);
+        T::template split<!look>(pa[m], x);
       }
       const bool more = k + steps < D::k_steps;
 #pragma unroll
@@ -368,46 +405,18 @@ TV_DEV void dot_parts(f32* acc, const A& a, const B& b) {
 #pragma unroll
       for (int n = 0; n < D::n_steps; ++n) {
         u32 x[steps][2], pb[T::parts][steps * T::b];
-#pragma unroll
-        for (int i = 0; i < steps * 2; ++i) x[i / 2][i % 2] = bf[i / 2][n][i % 2];
-        T::template split<steps>(pb, x);
+        take_fragment(x, bf, n);
+        T::template split<!look>(pb, x);
         if (more && (n % 2 == 1 || n + 1 == D::n_steps)) {
 #pragma unroll
           for (int step = 0; step < steps; ++step) b.load(bf[step] + n / 2 * 2, n / 2 * 2, k + steps + step, batch);
         }
 #pragma unroll
-        for (int m = 0; m < D::m_steps; ++m) {
-          f32 sum[4] = {0, 0, 0, 0};
-#pragma unroll
-          for (int i = 0; i < T::pairs; ++i) T::template multiply<steps>(sum, pa[m][T::of_a[i]], pb[T::of_b[i]]);
-#pragma unroll
-          for (int i = 0; i < 4; ++i) c[(m * D::n_steps + n) * 4 + i] += sum[i];
-        }
+        for (int m = 0; m < D::m_steps; ++m) add_products<T, !look, steps>(c + (m * D::n_steps + n) * 4, pa[m], pb);
       }
     }
-    if (special) add_special<D, T>(c, a, b, batch);
-  }
-}
-template <class D, class T, class A, class B>
-TV_DEV void add_special(f32* c, const A& a, const B& b, int batch) {
-#pragma unroll(A::in_registers || B::in_registers ? D::k_steps : 1)
-  for (int k = 0; k < D::k_steps; ++k) {
-    u32 af[D::m_steps][4], bf[D::n_steps][2];
-    a.load(af, k, batch);
-    load_b<D>(bf, b, k, batch);
-#pragma unroll
-    for (int n = 0; n < D::n_steps; ++n) {
-      u32 pb[T::b];
-      T::first(pb, bf[n]);
-#pragma unroll
-      for (int m = 0; m < D::m_steps; ++m) {
-        u32 pa[T::a];
-        T::first(pa, af[m]);
-        f32 sum[4] = {0, 0, 0, 0};
-        T::template multiply<1>(sum, pa, pb);
-#pragma unroll
-        for (int i = 0; i < 4; ++i) c[(m * D::n_steps + n) * 4 + i] += is_finite(sum[i]) ? 0 : sum[i];
-      }
+    if constexpr (look) {
+      if (again != 0) dot_parts_carefully<D, T>(c, a, b, again);
     }
   }
 }
@@ -476,7 +485,14 @@ TV_DEV void dot_rows(Tile<f32, L>& acc, const A& a, const B& b) {
   }
 }
 
-// Any dtypes, any layout of acc: operands lie row-major in shared memory as the accumulator's type, products are added in the order of k.
+template <bool Cut, class T>
+TV_DEV T cut_tf32(T x) {
+  if constexpr (Cut) return is_finite(x) ? f32_of(bits_of(x) & 0xffffe000) : x;
+  else return x;
+}
+
+// Any dtypes, any layout of acc: operands lie row-major in shared memory as the accumulator's type, products are added in the order of k. D::cut: f32 operands
+// are cut to tf32, as the tensor cores do it.
 template <class D, class A, class T, class U, class LA, class LB, class LC>
 TV_DEV Tile<A, LC> dot_fma(u32 smem, const Tile<T, LA>& a, const Tile<U, LB>& b, Tile<A, LC> acc) {
   A* sa = reinterpret_cast<A*>(program_memory() + smem);
@@ -484,9 +500,9 @@ TV_DEV Tile<A, LC> dot_fma(u32 smem, const Tile<T, LA>& a, const Tile<U, LB>& b,
   barrier();
   const u32 ta = LA::thread(), tb = LB::thread();
 #pragma unroll
-  for (int r = 0; r < LA::regs; ++r) sa[index_of<LA>(ta, r)] = convert<A>(a.v[r]);
+  for (int r = 0; r < LA::regs; ++r) sa[index_of<LA>(ta, r)] = cut_tf32<D::cut>(convert<A>(a.v[r]));
 #pragma unroll
-  for (int r = 0; r < LB::regs; ++r) sb[index_of<LB>(tb, r)] = convert<A>(b.v[r]);
+  for (int r = 0; r < LB::regs; ++r) sb[index_of<LB>(tb, r)] = cut_tf32<D::cut>(convert<A>(b.v[r]));
   barrier();
   const u32 tc = LC::thread();
 #pragma unroll 1

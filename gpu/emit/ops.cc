@@ -268,14 +268,26 @@ absl::Status Printer::PrintDot(const ir::Op& op, const ir::Region& region) {
   const isa::Type &ta = TypeOf(a), &tc = TypeOf(result);
   const int rank = tc.rank();
   const int64_t m = tc.shape[rank - 2], n = tc.shape[rank - 1], k = ta.shape[rank - 1], batches = rank == 3 ? tc.shape[0] : 1;
-  // Operands that lie in a buffer in a form that the tensor cores cannot read there.
+  // Operands that lie in a buffer in a form that cannot be read there; in a scope of this dot alone, but for wgmma, which runs on.
+  std::set<ir::ValueId> in_buffers;
   for (int i : {0, 1}) {
     const bool shared = options_.schedule != nullptr && options_.schedule->ReadsShared(result, i);
     bool transposed;
     if (!shared && def_[op.operands[i]] != nullptr && def_[op.operands[i]]->op != Op::kConvertLayout && CopyBehind(op.operands[i], &transposed) != nullptr) {
-      ReadBuffer(op.operands[i]);
+      in_buffers.insert(op.operands[i]);
     }
   }
+  const auto open_scope = [&] {
+    if (in_buffers.empty()) return;
+    Line("{");
+    ++depth_;
+    for (ir::ValueId id : in_buffers) ReadBuffer(id);
+  };
+  const auto close_scope = [&] {
+    if (in_buffers.empty()) return;
+    --depth_;
+    Line("}");
+  };
   // The sum is made in the accumulator's own registers if nobody else wants its old value.
   bool own = uses_[acc].size() == 1 && std::find(region.args.begin(), region.args.end(), acc) != region.args.end();
   for (const ir::Op& other : region.ops) own |= uses_[acc].size() == 1 && def_[acc] == &other && !was_lazy_[acc];
@@ -289,6 +301,9 @@ absl::Status Printer::PrintDot(const ir::Op& op, const ir::Region& region) {
                                                  ";\n  static constexpr bool n_pairs = ", plan->n_steps > 1 ? "true" : "false", ";\n"),
                                     'D');
     const bool zero = by_group && IsZero(acc);
+    if (by_group) {
+      for (ir::ValueId id : in_buffers) ReadBuffer(id);
+    }
     if (own) names_[result] = Name(acc);
     else if (zero) Line(Declared(result), ";");
     else Line("auto ", Name(result), " = ", Name(acc), ";");
@@ -309,21 +324,33 @@ absl::Status Printer::PrintDot(const ir::Op& op, const ir::Region& region) {
     const absl::string_view precision = op.StringAttr("input_precision");
     const std::string call = pipeline::IsSplit(lk_.kernel, op) ? absl::StrCat("dot_parts<", table, ", ", precision == "tf32x3" ? "Tf32x3" : precision == "bf16x3" ? "Bf16x3" : "Bf16x6")
                                                                : absl::StrCat("dot_mma<", table, ", ", CudaType(ta.elem));
+    open_scope();
     Line(call, ">(", Name(result), ".v, ", OperandOfDot(op, 0, table), ", ", OperandOfDot(op, 1, table), ");");
+    close_scope();
     return absl::OkStatus();
   }
   if (pipeline::HasThreadTiles(lk_, op)) {
     if (own) names_[result] = Name(acc);
     else Line("auto ", Name(result), " = ", Name(acc), ";");
-    return PrintThreadTiles(op);
+    open_scope();
+    PrintThreadTiles(op);
+    close_scope();
+    return absl::OkStatus();
   }
-  const std::string table = Table(absl::StrCat("\n  static constexpr int m = ", m, ", n = ", n, ", k = ", k, ", batches = ", batches, ";\n"), 'D');
+  const absl::string_view precision = op.StringAttr("input_precision");
+  const bool cut = ta.elem.dtype == isa::DType::kF32 && TypeOf(b).elem.dtype == isa::DType::kF32 && (precision.empty() || precision == "tf32");
+  const std::string table = Table(absl::StrCat("\n  static constexpr int m = ", m, ", n = ", n, ", k = ", k, ", batches = ", batches, ";\n  static constexpr bool cut = ",
+                                               cut ? "true" : "false", ";\n"),
+                                  'D');
   const int64_t scratch = UseShared(batches * (m + n) * k * isa::StorageBytes(tc.elem));
-  Line("auto ", Name(result), " = dot_fma<", table, ">(", scratch, ", ", Name(a), ", ", Name(b), ", ", Name(acc), ");");
+  Line(Declared(result), ";");
+  open_scope();
+  Line(Name(result), " = dot_fma<", table, ">(", scratch, ", ", Name(a), ", ", Name(b), ", ", Name(acc), ");");
+  close_scope();
   return absl::OkStatus();
 }
 
-absl::Status Printer::PrintThreadTiles(const ir::Op& op) {
+void Printer::PrintThreadTiles(const ir::Op& op) {
   const ir::ValueId result = op.results[0];
   std::string rows[2];
   int64_t written[2] = {-1, -1}, bytes = 0;
@@ -367,7 +394,6 @@ absl::Status Printer::PrintThreadTiles(const ir::Op& op) {
                                                ";\n"),
                                   'D');
   Line("dot_rows<", table, ">(", Name(result), ", ", rows[0], ", ", rows[1], ");");
-  return absl::OkStatus();
 }
 
 absl::Status Printer::PrintOp(const ir::Op& op, const ir::Op* owner, const ir::Region& region) {

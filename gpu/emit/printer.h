@@ -252,7 +252,7 @@ class Printer {
   std::string BitsOf(ir::ValueId scalar, int64_t times = 1);  // as u64
   void AddGuessed(const ir::Op& access, GroupKind kind, ir::ValueId tile, int64_t vector);
   absl::Status PrintStore(const ir::Op& op);
-  absl::Status PrintThreadTiles(const ir::Op& op);
+  void PrintThreadTiles(const ir::Op& op);
   absl::Status PrintDot(const ir::Op& op, const ir::Region& region);
   bool IsZero(ir::ValueId id) const;                      // a tile full of +0.0
   std::string OperandOfDot(const ir::Op& op, int i, const std::string& table);

@@ -623,7 +623,8 @@ bool FitsTensorCores(const ir::Kernel& kernel, const ir::Op& dot) {
 
 bool FitsThreadTiles(const ir::Kernel& kernel, const ir::Op& dot) {
   const isa::Type &a = kernel.TypeOf(dot.operands[0]), &b = kernel.TypeOf(dot.operands[1]), &acc = kernel.TypeOf(dot.results[0]);
-  if (FitsTensorCores(kernel, dot) || acc.rank() != 2) return false;
+  const absl::string_view precision = dot.StringAttr("input_precision");
+  if (FitsTensorCores(kernel, dot) || acc.rank() != 2 || precision.empty() || precision == "tf32") return false;
   for (const isa::Type* type : {&a, &b, &acc}) {
     if (type->elem.dtype != isa::DType::kF32) return false;
   }
