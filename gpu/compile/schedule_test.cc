@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "frontends/triton/compile.h"
@@ -945,6 +946,38 @@ TEST(Schedule, WhatIsChosenForHopperDoesNotSpill) {
   ASSERT_TRUE(compiled.ok()) << compiled.status();
   EXPECT_EQ(compiled->spill_bytes, 0);
   EXPECT_FALSE(compiled->serialised) << compiled->log;
+}
+
+// Operands that no ring holds, as fragments, would be more than the registers of a thread: they are written to buffers, and read from there step by step.
+TEST(Schedule, WideOperandsOfOneProductDoNotSpill) {
+  absl::StatusOr<std::shared_ptr<const Nvrtc>> nvrtc = Nvrtc::Load();
+  if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();
+  struct Case { const char* mode; const char* arguments; bool written; };
+  for (const Case& test : {Case{"bf16x3", "*f32/16 *f32/16 *f32/16 =128 =64 =64", true}, Case{"tf32x3", "*f32/16 *f32/16 *f32/16 =64 =64 =128", true},
+                           Case{"ieee", "*f64/16 *f64/16 *f64/16 =64 =64 =64", true}, Case{"tf32x3", "*f32/16 *f32/16 *f32/16 =32 =32 =16", false}}) {
+    SCOPED_TRACE(test.arguments);
+    const std::string text = absl::StrReplaceAll(R"(@triton.jit
+def kernel(x, y, z, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    m = tl.arange(0, M)[:, None]
+    n = tl.arange(0, N)[None, :]
+    k = tl.arange(0, K)
+    a = tl.load(x + m * K + k[None, :]) * 2
+    b = tl.load(y + k[:, None] * N + n)
+    tl.store(z + m * N + n, tl.dot(a, b, input_precision='MODE', out_dtype=z.dtype.element_ty))
+)", {{"MODE", test.mode}});
+    const absl::StatusOr<Emitted> emitted = Generate(KernelOfText(text, test.arguments, 4), *TargetOf("sm_90a"), {});
+    ASSERT_TRUE(emitted.ok()) << emitted.status();
+    EXPECT_EQ(absl::StrContains(emitted->text, "write_shared<"), test.written) << emitted->text;
+    EXPECT_EQ(absl::StrContains(emitted->text, "RegisterA<"), !test.written) << emitted->text;
+    CompileRequest request;
+    request.source = emitted->text;
+    request.headers = DeviceHeaderTexts();
+    request.arch = "sm_90a";
+    const absl::StatusOr<CompileResult> compiled = (*nvrtc)->Compile(request);
+    ASSERT_TRUE(compiled.ok()) << compiled.status();
+    EXPECT_LE(compiled->spill_bytes, 0);
+    EXPECT_GT(compiled->registers, 32);
+  }
 }
 
 }  // namespace

@@ -383,7 +383,7 @@ TV_DEV void dot_parts(f32* acc, const A& a, const B& b) {
       a.load(af[step], step, batch);
       load_b<D>(bf[step], b, step, batch);
     }
-#pragma unroll
+#pragma unroll(A::in_registers || B::in_registers || D::k_steps <= 4 * steps ? D::k_steps / steps : 2)
     for (int k = 0; k < D::k_steps; k += steps) {
       if constexpr (look) {
         if (any_of_warp(!is_finite(sum_of_all(af) + sum_of_all(bf)))) {

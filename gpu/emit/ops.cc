@@ -238,21 +238,16 @@ absl::Status Printer::PrintStore(const ir::Op& op) {
 }
 
 // The template's view of an operand: fragments in registers, or a buffer in shared memory.
-std::string Printer::OperandOfDot(const ir::Op& op, int i, const std::string& table) {
-  const char side = i == 0 ? 'A' : 'B';
+// `rows`: where it lies as swizzled rows, if it does not lie in registers as fragments.
+std::string Printer::OperandOfDot(const ir::Op& op, int i, const std::string& table, const OperandRows* rows) {
+  const std::string side(1, i == 0 ? 'A' : 'B');
   const ir::ValueId id = op.operands[i];
   const std::string elem = CudaType(TypeOf(id).elem);
-  if (options_.schedule != nullptr) {
-    auto found = options_.schedule->operands.find({op.results[0], i});
-    if (found != options_.schedule->operands.end()) {
-      const pipeline::Copy& copy = *options_.schedule->CopyOf(found->second.copy);
-      const int axis = found->second.transposed ? 1 - copy.axis : copy.axis;
-      const bool turned = axis != (i == 0 ? 1 : 0);
-      const int bits = isa::BitWidth(TypeOf(id).elem.dtype);
-      return absl::StrCat(bits == 64 || (bits == 32 && turned) ? "Elements" : "Shared", std::string(1, side), "<", table, ", ", RowsTable(TypeOf(id), axis), ", ", turned ? "true" : "false", ", ", elem, ">(", BufferOf(copy), ")");
-    }
-  }
-  return absl::StrCat("Register", std::string(1, side), "<", table, ", ", elem, ">{", Name(id), ".v}");
+  if (rows == nullptr) return absl::StrCat("Register", side, "<", table, ", ", elem, ">{", Name(id), ".v}");
+  const bool turned = rows->axis != (i == 0 ? 1 : 0);
+  const int bits = isa::BitWidth(TypeOf(id).elem.dtype);
+  return absl::StrCat(bits == 64 || (bits == 32 && turned) ? "Elements" : "Shared", side, "<", table, ", ", RowsTable(TypeOf(id), rows->axis), ", ", turned ? "true" : "false", ", ",
+                      elem, ">(", rows->buffer, ")");
 }
 
 bool Printer::IsZero(ir::ValueId id) const {
@@ -325,7 +320,19 @@ absl::Status Printer::PrintDot(const ir::Op& op, const ir::Region& region) {
     const std::string call = pipeline::IsSplit(lk_.kernel, op) ? absl::StrCat("dot_parts<", table, ", ", precision == "tf32x3" ? "Tf32x3" : precision == "bf16x3" ? "Bf16x3" : "Bf16x6")
                                                                : absl::StrCat("dot_mma<", table, ", ", CudaType(ta.elem));
     open_scope();
-    Line(call, ">(", Name(result), ".v, ", OperandOfDot(op, 0, table), ", ", OperandOfDot(op, 1, table), ");");
+    std::array<OperandRows, 2> rows;
+    if (plan->written) rows = RowsOfOperands(op);
+    std::string operands[2];
+    for (int i : {0, 1}) {
+      const bool in_ring = options_.schedule != nullptr && options_.schedule->operands.count({result, i}) != 0;
+      if (in_ring && !plan->written) {
+        const pipeline::Operand& operand = options_.schedule->operands.at({result, i});
+        const pipeline::Copy& copy = *options_.schedule->CopyOf(operand.copy);
+        rows[i] = {BufferOf(copy), operand.transposed ? 1 - copy.axis : copy.axis};
+      }
+      operands[i] = OperandOfDot(op, i, table, plan->written || in_ring ? &rows[i] : nullptr);
+    }
+    Line(call, ">(", Name(result), ".v, ", operands[0], ", ", operands[1], ");");
     close_scope();
     return absl::OkStatus();
   }
@@ -350,13 +357,14 @@ absl::Status Printer::PrintDot(const ir::Op& op, const ir::Region& region) {
   return absl::OkStatus();
 }
 
-void Printer::PrintThreadTiles(const ir::Op& op) {
-  const ir::ValueId result = op.results[0];
-  std::string rows[2];
+// Where the operands of a dot lie as swizzled rows: in a ring, or in buffers to which they are written here, between two barriers, with rows along their second
+// axis.
+std::array<Printer::OperandRows, 2> Printer::RowsOfOperands(const ir::Op& op) {
+  std::array<OperandRows, 2> rows;
   int64_t written[2] = {-1, -1}, bytes = 0;
   for (int i : {0, 1}) {
     const isa::Type& type = TypeOf(op.operands[i]);
-    if (options_.schedule != nullptr && options_.schedule->operands.count({result, i}) != 0) continue;
+    if (options_.schedule != nullptr && options_.schedule->operands.count({op.results[0], i}) != 0) continue;
     written[i] = bytes;
     bytes += (type.elem_count() * isa::StorageBytes(type.elem) + 127) / 128 * 128;
   }
@@ -364,26 +372,34 @@ void Printer::PrintThreadTiles(const ir::Op& op) {
   if (bytes > 0) Line("barrier();");
   for (int i : {0, 1}) {
     const isa::Type& type = TypeOf(op.operands[i]);
-    int axis = 1;
-    std::string buffer;
+    const int elem_bytes = isa::StorageBytes(type.elem);
     if (written[i] < 0) {
-      const pipeline::Operand& operand = options_.schedule->operands.at({result, i});
+      const pipeline::Operand& operand = options_.schedule->operands.at({op.results[0], i});
       const pipeline::Copy& copy = *options_.schedule->CopyOf(operand.copy);
-      axis = operand.transposed ? 1 - copy.axis : copy.axis;
-      buffer = BufferOf(copy);
-    } else {
-      buffer = absl::StrCat("program_address(", scratch + written[i], ")");
-      const layout::LinearLayout& where = LayoutOf(op.operands[i]);
-      const layout::SharedLayout shared = layout::SwizzledRows(type.shape, axis, isa::StorageBytes(type.elem));
-      const int64_t vector = SharedVector(where, shared, isa::StorageBytes(type.elem));
-      const std::string table = BufferTable(where, shared, isa::StorageBytes(type.elem));
-      OpenRegisterLoop(where.register_count(), vector);
-      Line("write_shared<", vector, ">(", buffer, " + ", table, "::at(", table, "::thread(), r), ", Name(op.operands[i]), ".v + r);");
-      CloseRegisterLoop();
+      rows[i] = {BufferOf(copy), operand.transposed ? 1 - copy.axis : copy.axis};
+      continue;
     }
-    rows[i] = absl::StrCat("Rows", i == 0 ? "A" : "B", "<", RowsTable(type, axis), ", ", axis == (i == 0 ? 1 : 0) ? "false" : "true", ">{", buffer, "}");
+    rows[i] = {absl::StrCat("program_address(", scratch + written[i], ")"), 1};
+    const layout::LinearLayout& where = LayoutOf(op.operands[i]);
+    const layout::SharedLayout shared = layout::SwizzledRows(type.shape, 1, elem_bytes);
+    const int64_t vector = SharedVector(where, shared, elem_bytes);
+    const std::string table = BufferTable(where, shared, elem_bytes);
+    OpenRegisterLoop(where.register_count(), vector);
+    Line("write_shared<", vector, ">(", rows[i].buffer, " + ", table, "::at(", table, "::thread(), r), ", Name(op.operands[i]), ".v + r);");
+    CloseRegisterLoop();
   }
   if (bytes > 0) Line("barrier();");
+  return rows;
+}
+
+void Printer::PrintThreadTiles(const ir::Op& op) {
+  const ir::ValueId result = op.results[0];
+  const std::array<OperandRows, 2> operands = RowsOfOperands(op);
+  std::string rows[2];
+  for (int i : {0, 1}) {
+    rows[i] = absl::StrCat("Rows", i == 0 ? "A" : "B", "<", RowsTable(TypeOf(op.operands[i]), operands[i].axis), ", ", operands[i].axis == (i == 0 ? 1 : 0) ? "false" : "true", ">{",
+                           operands[i].buffer, "}");
+  }
   const layout::LinearLayout& sum = LayoutOf(result);
   int64_t columns = 1;
   for (layout::Basis basis : sum.reg()) columns *= basis < static_cast<layout::Basis>(sum.shape()[1]) ? 2 : 1;

@@ -4,6 +4,7 @@
 #define TILEVM_GPU_EMIT_PRINTER_H_
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <set>
@@ -252,10 +253,15 @@ class Printer {
   std::string BitsOf(ir::ValueId scalar, int64_t times = 1);  // as u64
   void AddGuessed(const ir::Op& access, GroupKind kind, ir::ValueId tile, int64_t vector);
   absl::Status PrintStore(const ir::Op& op);
+  struct OperandRows {
+    std::string buffer;  // its address
+    int axis = 1;        // of the operand, along which rows run
+  };
+  std::array<OperandRows, 2> RowsOfOperands(const ir::Op& op);
   void PrintThreadTiles(const ir::Op& op);
   absl::Status PrintDot(const ir::Op& op, const ir::Region& region);
   bool IsZero(ir::ValueId id) const;                      // a tile full of +0.0
-  std::string OperandOfDot(const ir::Op& op, int i, const std::string& table);
+  std::string OperandOfDot(const ir::Op& op, int i, const std::string& table, const OperandRows* rows);
   absl::Status PrintFor(const ir::Op& op);
   absl::Status PrintWhile(const ir::Op& op);
   absl::Status PrintIf(const ir::Op& op);

@@ -232,6 +232,12 @@ class Assigner {
 
   bool UsesTensorCores(const ir::Op& dot) const { return options_.tensor_cores && FitsTensorCores(in_, dot); }
 
+  // A sum may be that of several dots, of which only some take fragments.
+  std::map<int, std::pair<int, int>>::const_iterator WarpsOfFragments(const ir::Op& dot) {
+    const auto found = UsesTensorCores(dot) ? warps_.find(HomeOf(dot.results[0])) : warps_.end();
+    return found != warps_.end() && TakesFragments(in_, dot, found->second.first, found->second.second) ? found : warps_.end();
+  }
+
   // b [K, N] is loaded from rows along k: a warp then reads different rows at once if its threads' columns are apart.
   bool RunsAlongK(ValueId b) const {
     int k = 0;
@@ -377,8 +383,7 @@ class Assigner {
     }
     if (op.op == Op::kDot) {
       Need(op.operands[2], HomeOf(result));
-      // A sum may be that of several dots, of which only some are the tensor cores'.
-      auto found = UsesTensorCores(op) ? warps_.find(HomeOf(result)) : warps_.end();
+      const auto found = WarpsOfFragments(op);
       for (int i : {0, 1}) {
         const isa::Type& type = in_.TypeOf(op.operands[i]);
         if (found != warps_.end()) {
@@ -569,7 +574,7 @@ class Assigner {
     } else if (op.op == Op::kStore) {
       layout = StoreLayout(op);
     } else if (op.op == Op::kDot) {
-      auto found = UsesTensorCores(op) ? warps_.find(HomeOf(result)) : warps_.end();
+      const auto found = WarpsOfFragments(op);
       const isa::Type& type = in_.TypeOf(operand);
       if (i == 2) {
         layout = HomeOf(result);
@@ -619,6 +624,17 @@ bool FitsTensorCores(const ir::Kernel& kernel, const ir::Op& dot) {
     case isa::DType::kF64: return k >= 4;
     default: return false;
   }
+}
+
+bool TakesFragments(const ir::Kernel& kernel, const ir::Op& dot, int warps_m, int warps_n) {
+  constexpr int64_t kMostWords = 192;  // with the sum
+  const isa::Type &a = kernel.TypeOf(dot.operands[0]), &b = kernel.TypeOf(dot.operands[1]), &acc = kernel.TypeOf(dot.results[0]);
+  const absl::string_view precision = dot.StringAttr("input_precision");
+  const bool split = a.elem.dtype == isa::DType::kF32 && !precision.empty() && precision != "tf32";
+  if (acc.rank() != 2 || (!split && a.elem.dtype != isa::DType::kF64)) return true;
+  const int bits = isa::BitWidth(a.elem.dtype);
+  return (LinearLayout::MmaOperandA(a.shape, bits, warps_m, warps_n).register_count() + LinearLayout::MmaOperandB(b.shape, bits, warps_m, warps_n).register_count() +
+          LinearLayout::MmaAccumulator(acc.shape, warps_m, warps_n).register_count()) * bits / 32 <= kMostWords;
 }
 
 bool FitsThreadTiles(const ir::Kernel& kernel, const ir::Op& dot) {

@@ -17,11 +17,12 @@ std::optional<MmaPlan> MmaPlanOf(const layout::LayoutKernel& kernel, const ir::O
   for (int warps_m = 1; warps_m <= warps; warps_m *= 2) {
     const int warps_n = warps / warps_m;
     if (LinearLayout::MmaAccumulator(tc.shape, warps_m, warps_n) != acc) continue;
-    if (LinearLayout::MmaOperandA(ta.shape, bits, warps_m, warps_n) != kernel.LayoutOf(dot.operands[0]) ||
-        LinearLayout::MmaOperandB(tb.shape, bits, warps_m, warps_n) != kernel.LayoutOf(dot.operands[1])) {
+    MmaPlan plan;
+    plan.written = !layout::TakesFragments(kernel.kernel, dot, warps_m, warps_n);
+    if (!plan.written && (LinearLayout::MmaOperandA(ta.shape, bits, warps_m, warps_n) != kernel.LayoutOf(dot.operands[0]) ||
+                          LinearLayout::MmaOperandB(tb.shape, bits, warps_m, warps_n) != kernel.LayoutOf(dot.operands[1]))) {
       continue;
     }
-    MmaPlan plan;
     plan.warps_m = warps_m;
     plan.warps_n = warps_n;
     plan.k_step = std::max(4, 256 / bits);

@@ -20,6 +20,7 @@ struct MmaPlan {
   int warps_m = 1, warps_n = 1;
   int64_t k_step = 16;               // k of one instruction
   int64_t m_steps = 1, n_steps = 1, k_steps = 1, batches = 1;
+  bool written = false;              // operands that no ring holds are written to buffers (layout::TakesFragments)
 };
 // f32 operands that are taken as sums of tf32 or bf16 parts: by mma.sync alone.
 bool IsSplit(const ir::Kernel& kernel, const ir::Op& dot);

@@ -95,10 +95,10 @@ struct D11 {
   static constexpr bool n_pairs = true;
 };
 struct S12 {
-  static constexpr u32 units = 8, shift = 0, panel_bytes = 4096;
+  static constexpr u32 units = 4, shift = 1, panel_bytes = 4096;
 };
 struct S13 {
-  static constexpr u32 units = 4, shift = 1, panel_bytes = 4096;
+  static constexpr u32 units = 8, shift = 0, panel_bytes = 4096;
 };
 struct W14 {
   static TV_DEV u32 thread() { return ((threadIdx.x & 7) << 4) ^ (threadIdx.x >> 3 & 1) * 144 ^ (threadIdx.x >> 4 & 1) * 288 ^ (threadIdx.x >> 5 & 1) * 576 ^ ((threadIdx.x >> 6 & 1) << 10); }
@@ -317,7 +317,7 @@ extern "C" __global__ void __launch_bounds__(128) matmul_kernel(f16* a_ptr, f16*
     if (left0 != 0) copies0();
     copies_commit();
 #line 48 "f0"
-    dot_mma<D11, f16>(accumulator_114.v, SharedA<D11, S13, false, f16>(take0 + 0), SharedB<D11, S12, true, f16>(take0 + 4096));
+    dot_mma<D11, f16>(accumulator_114.v, SharedA<D11, S12, false, f16>(take0 + 0), SharedB<D11, S13, true, f16>(take0 + 4096));
 #line 45 "f0"
     const i64 a_ptrs_offset_179 = add(a_ptrs_offset, v177);
     const i64 b_ptrs_offset_186 = add(b_ptrs_offset, v184);
