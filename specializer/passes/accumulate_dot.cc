@@ -20,14 +20,14 @@ bool IsZero(const Rewriter& rewriter, ValueId id) {
 }  // namespace
 
 absl::StatusOr<ir::Kernel> AccumulateDot(ir::Kernel kernel) {
-  const std::vector<int> uses = CountUses(kernel);
+  const std::vector<int> uses = CountUses(kernel);  // a sum that this pass has made is in no list, and none of its own
   Rewriter rewriter(&kernel);
   rewriter.Run([&](ir::Op& op) {
     if (op.op != Op::kAdd) return true;
     for (int side : {1, 0}) {
       const ValueId product = op.operands[side];
       const ir::Op* dot = rewriter.DefIf(product, Op::kDot);
-      if (dot == nullptr || uses[product] != 1 || !IsZero(rewriter, dot->operands[2])) continue;
+      if (dot == nullptr || product >= uses.size() || uses[product] != 1 || !IsZero(rewriter, dot->operands[2])) continue;
       const ValueId sum = EmitCopy(rewriter.builder(), *dot, {dot->operands[0], dot->operands[1], op.operands[1 - side]}, rewriter.TypeOf(op.results[0]));
       rewriter.Replace(op.results[0], sum);
       return false;
