@@ -73,7 +73,7 @@ int64_t WordsOfSums(const ir::Kernel& kernel, const ir::Region& region) {
   for (const ir::Op& op : region.ops) {
     if (op.op == isa::Op::kDot) {
       const isa::Type& sum = kernel.TypeOf(op.results[0]);
-      const bool wide = sum.elem.dtype == isa::DType::kF64 || pipeline::IsSplit(kernel, op) || layout::FitsThreadTiles(kernel, op);
+      const bool wide = sum.elem.dtype == isa::DType::kF64 || layout::IsSplit(kernel, op) || layout::FitsThreadTiles(kernel, op);
       if (wide) most = std::max(most, sum.elem_count() * isa::StorageBytes(sum.elem) / 4);
     }
     for (const ir::Region& inner : op.regions) most = std::max(most, WordsOfSums(kernel, inner));

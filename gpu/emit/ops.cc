@@ -317,7 +317,7 @@ absl::Status Printer::PrintDot(const ir::Op& op, const ir::Region& region) {
       return absl::OkStatus();
     }
     const absl::string_view precision = op.StringAttr("input_precision");
-    const std::string call = pipeline::IsSplit(lk_.kernel, op) ? absl::StrCat("dot_parts<", table, ", ", precision == "tf32x3" ? "Tf32x3" : precision == "bf16x3" ? "Bf16x3" : "Bf16x6")
+    const std::string call = layout::IsSplit(lk_.kernel, op) ? absl::StrCat("dot_parts<", table, ", ", precision == "tf32x3" ? "Tf32x3" : precision == "bf16x3" ? "Bf16x3" : "Bf16x6")
                                                                : absl::StrCat("dot_mma<", table, ", ", CudaType(ta.elem));
     open_scope();
     std::array<OperandRows, 2> rows;
@@ -325,11 +325,7 @@ absl::Status Printer::PrintDot(const ir::Op& op, const ir::Region& region) {
     std::string operands[2];
     for (int i : {0, 1}) {
       const bool in_ring = options_.schedule != nullptr && options_.schedule->operands.count({result, i}) != 0;
-      if (in_ring && !plan->written) {
-        const pipeline::Operand& operand = options_.schedule->operands.at({result, i});
-        const pipeline::Copy& copy = *options_.schedule->CopyOf(operand.copy);
-        rows[i] = {BufferOf(copy), operand.transposed ? 1 - copy.axis : copy.axis};
-      }
+      if (in_ring && !plan->written) rows[i] = RowsInRing(op, i);
       operands[i] = OperandOfDot(op, i, table, plan->written || in_ring ? &rows[i] : nullptr);
     }
     Line(call, ">(", Name(result), ".v, ", operands[0], ", ", operands[1], ");");
@@ -357,6 +353,12 @@ absl::Status Printer::PrintDot(const ir::Op& op, const ir::Region& region) {
   return absl::OkStatus();
 }
 
+Printer::OperandRows Printer::RowsInRing(const ir::Op& op, int i) {
+  const pipeline::Operand& operand = options_.schedule->operands.at({op.results[0], i});
+  const pipeline::Copy& copy = *options_.schedule->CopyOf(operand.copy);
+  return {BufferOf(copy), operand.transposed ? 1 - copy.axis : copy.axis};
+}
+
 // Where the operands of a dot lie as swizzled rows: in a ring, or in buffers to which they are written here, between two barriers, with rows along their second
 // axis.
 std::array<Printer::OperandRows, 2> Printer::RowsOfOperands(const ir::Op& op) {
@@ -374,9 +376,7 @@ std::array<Printer::OperandRows, 2> Printer::RowsOfOperands(const ir::Op& op) {
     const isa::Type& type = TypeOf(op.operands[i]);
     const int elem_bytes = isa::StorageBytes(type.elem);
     if (written[i] < 0) {
-      const pipeline::Operand& operand = options_.schedule->operands.at({op.results[0], i});
-      const pipeline::Copy& copy = *options_.schedule->CopyOf(operand.copy);
-      rows[i] = {BufferOf(copy), operand.transposed ? 1 - copy.axis : copy.axis};
+      rows[i] = RowsInRing(op, i);
       continue;
     }
     rows[i] = {absl::StrCat("program_address(", scratch + written[i], ")"), 1};

@@ -257,6 +257,7 @@ class Printer {
     std::string buffer;  // its address
     int axis = 1;        // of the operand, along which rows run
   };
+  OperandRows RowsInRing(const ir::Op& op, int i);
   std::array<OperandRows, 2> RowsOfOperands(const ir::Op& op);
   void PrintThreadTiles(const ir::Op& op);
   absl::Status PrintDot(const ir::Op& op, const ir::Region& region);

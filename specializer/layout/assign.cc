@@ -626,12 +626,15 @@ bool FitsTensorCores(const ir::Kernel& kernel, const ir::Op& dot) {
   }
 }
 
+bool IsSplit(const ir::Kernel& kernel, const ir::Op& dot) {
+  const absl::string_view precision = dot.StringAttr("input_precision");
+  return kernel.TypeOf(dot.operands[0]).elem.dtype == isa::DType::kF32 && !precision.empty() && precision != "tf32" && precision != "ieee";
+}
+
 bool TakesFragments(const ir::Kernel& kernel, const ir::Op& dot, int warps_m, int warps_n) {
   constexpr int64_t kMostWords = 192;  // with the sum
   const isa::Type &a = kernel.TypeOf(dot.operands[0]), &b = kernel.TypeOf(dot.operands[1]), &acc = kernel.TypeOf(dot.results[0]);
-  const absl::string_view precision = dot.StringAttr("input_precision");
-  const bool split = a.elem.dtype == isa::DType::kF32 && !precision.empty() && precision != "tf32";
-  if (acc.rank() != 2 || (!split && a.elem.dtype != isa::DType::kF64)) return true;
+  if (acc.rank() != 2 || (!IsSplit(kernel, dot) && a.elem.dtype != isa::DType::kF64)) return true;
   const int bits = isa::BitWidth(a.elem.dtype);
   return (LinearLayout::MmaOperandA(a.shape, bits, warps_m, warps_n).register_count() + LinearLayout::MmaOperandB(b.shape, bits, warps_m, warps_n).register_count() +
           LinearLayout::MmaAccumulator(acc.shape, warps_m, warps_n).register_count()) * bits / 32 <= kMostWords;

@@ -48,9 +48,12 @@ struct LayoutKernel {
 
 // Whether the tensor cores can take the dot by its dtypes, input_precision and shape: all but f32 with "ieee". Other dots are multiply-adds.
 bool FitsTensorCores(const ir::Kernel& kernel, const ir::Op& dot);
+// f32 operands that are taken as sums of tf32 or bf16 parts: by mma.sync alone.
+bool IsSplit(const ir::Kernel& kernel, const ir::Op& dot);
 // Whether its operands lie in registers as fragments: not where those of f64 or of split f32 would take more than a thread has; such are written to buffers.
 bool TakesFragments(const ir::Kernel& kernel, const ir::Op& dot, int warps_m, int warps_n);
-// Of those that the tensor cores cannot take, whether threads can take tiles of the sum, and read rows of the operands from shared memory: whole f32, two-dimensional, rows of 32 bytes and more.
+// Of those that the tensor cores cannot take, whether threads can take tiles of the sum, and read rows of the operands from shared memory: whole f32,
+// two-dimensional, rows of 32 bytes and more.
 bool FitsThreadTiles(const ir::Kernel& kernel, const ir::Op& dot);
 
 absl::StatusOr<LayoutKernel> AssignLayouts(const ir::Kernel& kernel, const LayoutOptions& options);

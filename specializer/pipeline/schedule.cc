@@ -276,7 +276,7 @@ class Scheduler {
         const bool k_contiguous = axis == (i == 0 ? 1 : 0);
         const int bits = isa::BitWidth(TypeOf(op.operands[i]).elem.dtype);
         // ldmatrix turns 16-bit elements; wider ones are read one by one, which no wgmma can do.
-        const bool one_by_one = bits == 64 || (bits == 32 && (!options_.wgmma || IsSplit(lk_.kernel, op)));
+        const bool one_by_one = bits == 64 || (bits == 32 && (!options_.wgmma || layout::IsSplit(lk_.kernel, op)));
         if (!k_contiguous && bits != 16 && !one_by_one) continue;
         if (i == 1 && mma->n_steps < 2) continue;
         operands[{op.results[0], i}] = operand;

@@ -42,11 +42,6 @@ bool HasThreadTiles(const layout::LayoutKernel& kernel, const ir::Op& dot) {
   return acc == LinearLayout::ThreadTiles(acc.shape(), warps, false) || acc == LinearLayout::ThreadTiles(acc.shape(), warps, true);
 }
 
-bool IsSplit(const ir::Kernel& kernel, const ir::Op& dot) {
-  const absl::string_view precision = dot.StringAttr("input_precision");
-  return kernel.TypeOf(dot.operands[0]).elem.dtype == isa::DType::kF32 && !precision.empty() && precision != "tf32" && precision != "ieee";
-}
-
 namespace {
 
 constexpr int64_t kMostColumns = 256, kLeastRowBytes = 64, kPanelBytes = 128;
@@ -64,7 +59,7 @@ bool IsWgmmaType(isa::DType operand, isa::DType acc) {
 std::optional<Wgmma> WgmmaPlanOf(const layout::LayoutKernel& kernel, const ir::Op& dot, const int (&axis)[2]) {
   const isa::Type &a = kernel.kernel.TypeOf(dot.operands[0]), &b = kernel.kernel.TypeOf(dot.operands[1]), &acc = kernel.kernel.TypeOf(dot.results[0]);
   const std::optional<MmaPlan> mma = MmaPlanOf(kernel, dot);
-  if (!mma || !IsWgmmaType(a.elem.dtype, acc.elem.dtype) || a.elem.dtype != b.elem.dtype || IsSplit(kernel.kernel, dot)) return std::nullopt;
+  if (!mma || !IsWgmmaType(a.elem.dtype, acc.elem.dtype) || a.elem.dtype != b.elem.dtype || layout::IsSplit(kernel.kernel, dot)) return std::nullopt;
   if (mma->batches != 1 || mma->warps_n != 1 || mma->warps_m % 4 != 0 || acc.shape[0] < 16 * mma->warps_m || acc.shape[1] > kMostColumns) return std::nullopt;
   const int64_t bytes = isa::StorageBytes(a.elem);
   // Rows of 128 bytes, or of 64 along k.

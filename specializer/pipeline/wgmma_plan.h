@@ -22,8 +22,6 @@ struct MmaPlan {
   int64_t m_steps = 1, n_steps = 1, k_steps = 1, batches = 1;
   bool written = false;              // operands that no ring holds are written to buffers (layout::TakesFragments)
 };
-// f32 operands that are taken as sums of tf32 or bf16 parts: by mma.sync alone.
-bool IsSplit(const ir::Kernel& kernel, const ir::Op& dot);
 std::optional<MmaPlan> MmaPlanOf(const layout::LayoutKernel& kernel, const ir::Op& dot);
 
 // The sum lies as LinearLayout::ThreadTiles has it.
